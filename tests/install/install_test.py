@@ -47,7 +47,7 @@ CMAKE = """
 cmake_minimum_required(VERSION 3.16)
 project(probe C CXX)
 find_package(MPI REQUIRED COMPONENTS C CXX)
-message(STATUS "version ${MPI_C_VERSION} library ${MPI_mpi_abi_LIBRARY}")
+message(STATUS "version ${MPI_C_VERSION} mpiexec ${MPIEXEC_EXECUTABLE}")
 add_executable(probe_c probe.c)
 target_link_libraries(probe_c MPI::MPI_C)
 add_executable(probe_cxx probe.cc)
@@ -163,12 +163,20 @@ def cmake(prefix, work, env):
         print("skipped: cmake is not installed")
         return
     write(work + "/CMakeLists.txt", CMAKE)
-    env = dict(env, PATH=prefix + "/bin:" + env["PATH"])
-    out = run("cmake", "-S", ".", "-B", "out", "-DMPI_HOME=" + prefix, folder=work, env=env)
-    expect("version 5.0" in out and prefix in out, "FindMPI finds the moved tree")
-    run("cmake", "--build", "out", folder=work, env=env)
-    for program in ("probe_c", "probe_cxx"):
-        expect(run(work + "/out/" + program, env=env) == "size 1\n", program + " runs")
+    tools, path = prefix + "/bin", dict(PATH=f"{prefix}/bin:{env['PATH']}")
+    launcher = f"-DMPIEXEC_EXECUTABLE={tools}/mpiexec"
+    compilers = [f"-DMPI_C_COMPILER={tools}/mpicc", f"-DMPI_CXX_COMPILER={tools}/mpicxx"]
+    # Those that docs/launcher.md names; another MPI may lie in PATH.
+    ways = {"PATH": (path, []), "a variable MPI_HOME": (dict(MPI_HOME=prefix), []), "MPI_HOME": ({}, ["-DMPI_HOME=" + prefix]),
+            "CMAKE_PREFIX_PATH": ({}, ["-DCMAKE_PREFIX_PATH=" + prefix]), "mpiexec": ({}, [launcher]),
+            "MPI_C_COMPILER": ({}, [*compilers, launcher]), "CC=mpicc": (dict(path, CC="mpicc", CXX="mpicxx"), [])}
+    for way, (variables, words) in ways.items():
+        shutil.rmtree(work + "/out", ignore_errors=True)
+        out = run("cmake", "-S", ".", "-B", "out", *words, folder=work, env=env | variables)
+        expect("version 5.0" in out and f"mpiexec {tools}/mpiexec" in out, "FindMPI finds the moved tree by " + way)
+        run("cmake", "--build", "out", folder=work, env=env | variables)
+        for program in ("probe_c", "probe_cxx"):
+            expect(run(work + "/out/" + program, env=env) == "size 1\n", program + " runs")
 
 
 def fortran(prefix, work, env):

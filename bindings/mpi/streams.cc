@@ -152,6 +152,10 @@ Code set_hex(Info* info, const char* key, const void* value, int bytes) {
     return refuse(static_cast<Code>(MPI_ERR_INFO), "info is not an info object of the user's");
   if (key == nullptr || value == nullptr || bytes < 0)
     return refuse(Code::arg, "key or value is null, or value_size below zero");
+  if (bytes > (MPI_MAX_INFO_VAL - 1) / 2)
+    return refuse(static_cast<Code>(MPI_ERR_INFO_VALUE),
+                  "a value of " + std::to_string(bytes) + " bytes is longer than " +
+                      std::to_string((MPI_MAX_INFO_VAL - 1) / 2));
   std::string hex;
   for (int i = 0; i < bytes; ++i) {
     const unsigned byte = static_cast<const unsigned char*>(value)[i];

@@ -105,10 +105,11 @@ bool uncommitted(const char* name) {
   return no(Code::type, std::string(name) + " is not committed; call MPI_Type_commit first");
 }
 bool op_on(const types::Op& op, const types::Datatype& type) {
+  const std::string name = type.name();
   return no(
       Code::op,
       std::string(watch::op_name(static_cast<std::uint32_t>(op.handle() - bits_of(MPI_OP_NULL)))) +
-          " is not defined on " + type.name());
+          " is not defined on " + (name.empty() ? "a derived type without a name" : name));
 }
 bool pointer(const char* name) {
   return no(Code::arg, std::string(name) + " is a null pointer");

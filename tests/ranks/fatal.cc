@@ -96,6 +96,11 @@ void mistake(const std::string& which) {
     MPI_File file;
     MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_ARE_FATAL);
     MPI_File_open(MPI_COMM_SELF, "none", MPI_MODE_RDONLY, MPI_INFO_NULL, &file);
+  } else if (which == "no operation of a derived type") {
+    MPI_Datatype pair;
+    MPI_Type_contiguous(2, MPI_INT, &pair);
+    MPI_Type_commit(&pair);
+    MPI_Allreduce(MPI_IN_PLACE, words, 1, pair, MPI_SUM, MPI_COMM_SELF);
   } else if (which.empty())
     MPI_Send(words, 1, MPI_INT, 4711, 0, MPI_COMM_WORLD);
   bad_handle(which);

@@ -19,7 +19,8 @@ constexpr KnobRow kPlain[] = {
      "buffers in GPU memory: auto (where there is a driver for one), yes (libcuda may come later), "
      "no"},
     {"TUTTI_LINK", "name", "auto", "transport",
-     "force links between hosts: auto, tcp or ucx; inside a host: auto, shm, cuda_ipc, tcp, ucx"},
+     "force links between hosts: auto, tcp or ucx; inside a host: auto, shm, tcp, ucx; "
+     "cuda_ipc beside one of these"},
     {"TUTTI_EAGER_BYTES", "bytes", "0", "p2p",
      "largest message sent without asking first; 0: derived from the link"},
     {"TUTTI_UNEXPECTED_BYTES", "bytes", "4M", "p2p",
@@ -128,10 +129,13 @@ std::size_t index_of(std::string_view name) {
   check_failed(__FILE__, __LINE__, "knob has a row", std::string(name));
 }
 
+// What is found out where nothing is given has the default -1.
+std::int64_t least_of(const KnobRow& row) { return std::strcmp(row.fallback, "-1") == 0 ? -1 : 0; }
+
 std::string form_of(const KnobRow& row) {
   if (std::strcmp(row.unit, "bytes") == 0) return "a number of bytes such as 65536, 64k or 1M";
   if (std::strcmp(row.unit, "0/1") == 0) return "0 or 1";
-  return "a whole number";
+  return least_of(row) < 0 ? "a whole number, -1 or greater" : "a whole number, 0 or greater";
 }
 
 }  // namespace
@@ -152,7 +156,7 @@ Result<Knobs> Knobs::read(const Lookup& lookup) {
       const bool is_bytes = std::strcmp(row.unit, "bytes") == 0;
       const auto number = is_bytes ? text::parse_bytes(value.text) : text::parse_int(value.text);
       const bool is_bit = std::strcmp(row.unit, "0/1") == 0;
-      if (!number || (is_bit && *number != 0 && *number != 1))
+      if (!number || *number < least_of(row) || (is_bit && *number > 1))
         return fail(Code::arg, std::string(row.name) + "=" + value.text + " is not " +
                                    form_of(row) + "; unset it or give one");
       value.number = *number;

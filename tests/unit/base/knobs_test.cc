@@ -43,6 +43,21 @@ TEST_CASE("a knob that does not parse names itself and the form wanted", "[base]
   CHECK(knobs.error().text.find("0 or 1") != std::string::npos);
 }
 
+TEST_CASE("a number below those that mean something is refused", "[base]") {
+  const auto with = [](const char* knob, const char* value) {
+    return Knobs::read(
+        [=](const char* name) { return std::strcmp(name, knob) == 0 ? value : nullptr; });
+  };
+  CHECK(with("TUTTI_POLL_US", "-1"));
+  CHECK(with("TUTTI_RANKS_PER_CACHE", "0"));
+  const auto below = with("TUTTI_POLL_US", "-2"), negative = with("TUTTI_RANKS_PER_CACHE", "-1");
+  REQUIRE_FALSE(below);
+  CHECK(below.error().text.find("TUTTI_POLL_US=-2 is not a whole number, -1 or greater") == 0);
+  REQUIRE_FALSE(negative);
+  CHECK(negative.error().text.find("is not a whole number, 0 or greater") != std::string::npos);
+  CHECK_FALSE(with("TUTTI_EXPLAIN", "-1"));
+}
+
 TEST_CASE("the table keeps its budget and its names are unique", "[base]") {
   CHECK(Knobs::rows().size() <= 60);
   for (const auto& a : Knobs::rows())

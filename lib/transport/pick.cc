@@ -19,13 +19,22 @@ bool is_self(const Transport& transport) {
   return std::strcmp(transport.name(), "self") == 0;
 }
 
+std::string reason_of(const Transport& transport, const Peer& peer) {
+  const std::string name = transport.name();
+  const Traits traits = transport.traits(peer);
+  return name + ": " +
+         (traits.reaches
+              ? "sends no messages, only reads GPU memory: name another link, too (shm," + name + ")"
+              : traits.why);
+}
+
 // First what the user can change.
 Result<Route> none_reaches(const Opened& opened, const Peer& peer, const Knobs& knobs) {
   std::vector<std::string> reasons;
   if (!opened.unnamed.empty()) reasons.push_back(unnamed_text(opened, knobs));
   reasons.insert(reasons.end(), opened.left_out.begin(), opened.left_out.end());
   for (const auto& each : opened.transports)
-    if (!is_self(*each)) reasons.push_back(each->name() + (": " + each->traits(peer).why));
+    if (!is_self(*each)) reasons.push_back(reason_of(*each, peer));
   std::string text = "no link reaches " + describe(peer);
   for (std::size_t i = 0; i < reasons.size(); ++i) text += (i == 0 ? ": " : "; ") + reasons[i];
   return fail(Code::other, text + "; 'prun --report-links' shows the matrix");

@@ -59,9 +59,10 @@ struct Fakes {
   Recorder sink;
   std::vector<std::unique_ptr<FakeNet>> nets;
   Opened opened;
-  void add(const std::string& name, std::size_t bulk_from) {
+  void add(const std::string& name, std::size_t bulk_from, std::size_t max_frame = 4096) {
     FakeOptions options;
     options.name = name;
+    options.max_frame = max_frame;
     options.bulk_from = bulk_from;
     nets.push_back(std::make_unique<FakeNet>(2, options));
     opened.transports.push_back(nets.back()->open(0, &sink));
@@ -76,6 +77,17 @@ std::string names_of(const Fakes& fakes, const Route& route) {
 }
 
 }  // namespace
+
+TEST_CASE("a link that only reads memory is told from one that reaches nobody", "[pick]") {
+  Fakes fakes;
+  fakes.add("cuda_ipc", kNever, 0);
+  Rig rig({0, 0}, Knobs::defaults());
+  const auto picked =
+      pick(fakes.opened, rig.peer(0, 1), knobs_with({{"TUTTI_LINK", "cuda_ipc"}}));
+  REQUIRE_FALSE(picked.has_value());
+  REQUIRE(picked.error().text.find("cuda_ipc: sends no messages, only reads GPU memory: name "
+                                   "another link, too (shm,cuda_ipc)") != std::string::npos);
+}
 
 TEST_CASE("a peer has one ordered link, and beside it those that carry bulk data", "[pick]") {
   Fakes fakes;

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <string>
+#include <utility>
 
 #include "base/printable.h"
 
@@ -16,6 +17,7 @@ std::atomic<int> g_rank{-1};
 std::atomic<bool> g_explain{false};
 std::atomic<int> g_warnings{0};
 std::atomic<const char* (*)()> g_caller{nullptr};
+thread_local const char* t_call = nullptr;
 constexpr int kMostWarnings = 1000;
 
 void put(std::string_view line) {
@@ -34,9 +36,11 @@ bool explains() { return g_explain.load(std::memory_order_relaxed); }
 void set_caller(const char* (*caller)()) { g_caller.store(caller, std::memory_order_relaxed); }
 std::string in_call() {
   const auto caller = g_caller.load(std::memory_order_relaxed);
-  const char* const name = caller == nullptr ? nullptr : caller();
-  return name == nullptr ? "" : std::string(", in ") + name;
+  const char* const name = t_call != nullptr ? t_call : caller == nullptr ? nullptr : caller();
+  return name == nullptr || *name == '\0' ? "" : std::string(", in ") + name;
 }
+ForCall::ForCall(const char* name) : before_(std::exchange(t_call, name)) {}
+ForCall::~ForCall() { t_call = before_; }
 void warn(std::string_view line) {
   const int before = g_warnings.load(std::memory_order_relaxed);
   if (before > kMostWarnings) return;

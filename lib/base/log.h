@@ -17,6 +17,17 @@ bool explains();
 // call's; a person finds its place by this one.
 void set_caller(const char* (*caller)());
 std::string in_call();  // ", in MPI_Send", or nothing
+// While it lives, this thread works for that call instead, which returned long ago.
+class ForCall {
+ public:
+  explicit ForCall(const char* name);
+  ~ForCall();
+  ForCall(const ForCall&) = delete;
+  ForCall& operator=(const ForCall&) = delete;
+
+ private:
+  const char* const before_;
+};
 void warn(std::string_view line);
 void explain(std::string_view line);
 

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "base/log.h"
+
 namespace tutti::enqueue {
 namespace {
 
@@ -106,6 +108,7 @@ void CallLine::begin_reached() {
 void CallLine::begin(Slot& slot) {
   ++streams_.in_flight_;
   const types::Devices::Queued queued(streams_.world_.endpoint().devices());
+  const log::ForCall lines(slot.operation.call);
   switch (slot.operation.what) {
     case QueuedCall::What::send:
     case QueuedCall::What::recv:

@@ -36,6 +36,7 @@ void wrong_streams(const Lane& lane) {
   MPI_Info_set(info, "value", "zz00000000000000");
   CHECK(class_of(MPIX_Stream_create(info, &none)) == MPI_ERR_INFO_VALUE);
   CHECK(class_of(MPIX_Info_set_hex(info, "value", &none, -1)) == MPI_ERR_ARG);
+  CHECK(class_of(MPIX_Info_set_hex(info, "value", &none, 1 << 30)) == MPI_ERR_INFO_VALUE);
   CHECK(class_of(MPIX_Info_set_hex(MPI_INFO_NULL, "value", &none, 8)) == MPI_ERR_INFO);
   char hex[32] = "";
   int room = sizeof hex, found = 0;
@@ -149,6 +150,19 @@ void wrong() {
   CHECK(lane.handle == MPIX_STREAM_NULL);
 }
 
+// The line that says why names the call that was enqueued.
+void freed_memory() {
+  Lane lane;
+  MPI_Comm_set_errhandler(lane.comm, MPI_ERRORS_RETURN);
+  CUdeviceptr gone = 0;
+  CU(cuMemAlloc(&gone, 8));
+  CU(cuMemFree(gone));
+  MPIX_Allreduce_enqueue(MPI_IN_PLACE, reinterpret_cast<void*>(gone), 2, MPI_INT, MPI_SUM,
+                         lane.comm);
+  lane.wait();
+  CHECK(class_of(MPIX_Stream_free(&lane.handle)) == MPI_ERR_BUFFER);
+}
+
 // The others stand in a receive from it and in a sum with it.
 void killed() {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -201,6 +215,7 @@ int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
   if (what == "wrong") wrong();
   if (what == "killed") killed();
+  if (what == "freed") freed_memory();
   if (what == "lost") lost();
   if (what == "fatal") too_long(Lane());
   if (what == "untold") {

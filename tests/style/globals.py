@@ -18,6 +18,7 @@ ALLOWED = {
     "tutti::log::(anonymous namespace)::g_explain": LABEL,
     "tutti::log::(anonymous namespace)::g_warnings": LABEL,
     "tutti::log::(anonymous namespace)::g_caller": LABEL,
+    "tutti::log::(anonymous namespace)::t_call": LABEL,
     "tutti::slots::range": MEMORY,
     "tutti::slots::(anonymous namespace)::shared": MEMORY,
     "tutti::(anonymous namespace)::kRows": CONSTANT,

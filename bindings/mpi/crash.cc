@@ -3,6 +3,7 @@
 #include "mpi/crash.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -16,6 +17,7 @@
 #include <string>
 #include <utility>
 
+#include "mpi/memory_kinds.h"
 #include "mpi/place.h"
 #include "mpi/process.h"
 
@@ -120,6 +122,16 @@ void say_frames(Words& words, const CrashStack& stack, bool ours) {
   }
 }
 
+// The program uses GPUs, and this process takes none of their memory: perhaps it was given some.
+bool may_be_gpu_memory() {
+  if (process.world == nullptr || takes_memory(MemoryKind::cuda)) return false;
+  return ::dl_iterate_phdr(
+             [](dl_phdr_info* library, std::size_t, void*) {
+               return std::strstr(library->dlpi_name, "libcuda.so") != nullptr ? 1 : 0;
+             },
+             nullptr) != 0;
+}
+
 void say_place(Words& words, int signal, const siginfo_t& info) {
   words << self().name.c_str() << " dies by signal ";
   words.number(static_cast<std::uintptr_t>(signal), 10) << " (" << ::sigdescr_np(signal) << ")";
@@ -138,6 +150,9 @@ void say_place(Words& words, int signal, const siginfo_t& info) {
     words << ", because its stack of ";
     words.number(self().stack_bytes >> 10, 10) << " KiB is full (ulimit -s)";
   }
+  if (function != nullptr && signal == SIGSEGV && may_be_gpu_memory())
+    words << "; if that is GPU memory: this process takes none, look at TUTTI_GPU_SUPPORT and what "
+             "tutti-info says of GPU memory";
   words << "; its stack, the program's frames first (addr2line -e FILE +ADDRESS names lines):\n";
 }
 

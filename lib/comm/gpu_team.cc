@@ -173,6 +173,14 @@ Result<void> divide(Communicator& comm, const std::vector<int>& by_gpu, bool sha
   return {};
 }
 
+// Who forces it is told by one rank a host.
+void tell_no_library(const Runtime& runtime, const std::string& why) {
+  const std::string knob = select::library_forced_by(runtime.knobs);
+  const std::string line = "NCCL is not used: " + why;
+  if (knob.empty() || runtime.wireup.local_rank() > 0) return log::explain(line);
+  log::warn(line + "; " + knob + " forces it");
+}
+
 Result<void> make_ways(Communicator& comm, int device) {
   GpuCalls& calls = *comm.state().gpu_calls;
   TUTTI_TRY(cards, show_cards(comm, device));
@@ -207,7 +215,7 @@ GpuLibrary* library_of(Runtime& runtime) {
     if (opened)
       runtime.gpu_library = std::move(*opened);
     else
-      log::explain("NCCL is not used: " + opened.error().text);
+      tell_no_library(runtime, opened.error().text);
   }
   return runtime.gpu_library.get();
 }

@@ -136,6 +136,16 @@ Result<void> check_forced(const Knobs& knobs) {
   return {};
 }
 
+std::string library_forced_by(const Knobs& knobs) {
+  for (const CollectiveRow& row : kCollectiveRows) {
+    Question question;
+    question.collective = row.collective;
+    const auto forced = forced_name(question, knobs);
+    if (forced && forced->name == coll::kGpuLibraryName) return forced->source;
+  }
+  return "";
+}
+
 Result<Choice> choose(const Question& question, const TeamFacts& team, const Knobs& knobs,
                       bool explain) {
   TUTTI_TRY(forced, forced_name(question, knobs));

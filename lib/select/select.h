@@ -40,6 +40,9 @@ std::string forced_algorithm(coll::Collective collective, const std::string& by_
 // Errors: a knob forces what no collective has. Asked once at start, before any call meets it.
 Result<void> check_forced(const Knobs& knobs);
 
+// What forces a GPU vendor's library for some collective, such as TUTTI_ALLREDUCE; empty: nothing.
+std::string library_forced_by(const Knobs& knobs);
+
 // Predicted time in us of one algorithm for one call.
 double predict_us(const coll::Algorithm& algorithm, const Question& question, const TeamFacts& team,
                   std::int64_t segment_bytes);

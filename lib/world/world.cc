@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "delegate/gpu_library.h"
 #include "device/device.h"
 #include "select/select.h"
 #include "topo/topo.h"
@@ -187,12 +188,30 @@ World::~World() {
   if (const auto said = say_finalized(); !said) log::warn(said.error().text);
 }
 
+namespace {
+
+// A library that is forced, and that no call will ask for.
+void warn_of_library(const Knobs& knobs) {
+  const std::string knob = select::library_forced_by(knobs);
+  if (knob.empty()) return;
+  if (!delegate::has_gpu_library())
+    log::warn(knob + " forces nccl, but this Tutti was built without it (-Dnccl=enabled)");
+  else if (!delegate::may_have_gpus(knobs))
+    log::warn(knob +
+              " forces nccl, which serves no call of this job: TUTTI_GPU_SUPPORT is no, or "
+              "this host has no device file of a GPU's driver (then yes says that there is "
+              "one all the same)");
+}
+
+}  // namespace
+
 Result<std::unique_ptr<World>> World::open(std::unique_ptr<wireup::Wireup> wireup,
                                            const Knobs& knobs, ThreadLevel level) {
   log::set_explain(knobs.flag("TUTTI_EXPLAIN"));
   log::set_rank(wireup->rank());
   std::unique_ptr<World> world(new World(std::move(wireup), knobs, level));
   TUTTI_DO(select::check_forced(knobs));
+  if (world->wireup_->local_rank() == 0) warn_of_library(knobs);
   TUTTI_DO(world->connect());
   return world;
 }

@@ -24,7 +24,8 @@ std::string reason_of(const Transport& transport, const Peer& peer) {
   const Traits traits = transport.traits(peer);
   return name + ": " +
          (traits.reaches
-              ? "sends no messages, only reads GPU memory: name another link, too (shm," + name + ")"
+              ? "sends no messages, only reads GPU memory: name another link, too (shm," + name +
+                    ")"
               : traits.why);
 }
 

@@ -1,4 +1,6 @@
 // Chapter 3: waiting for and testing requests.
+#include <optional>
+
 #include "bodies.h"
 #include "mpi/convert.h"
 #include "mpi/errors.h"
@@ -32,7 +34,7 @@ Code finish_entry(MPI_Request* request, MPI_Status* status) {
 struct Failures {
   int number = 0;
   int first = -1;
-  Trouble why;
+  std::optional<Trouble> why;
 
   void add(int i) {
     if (number++ > 0) return;
@@ -43,9 +45,8 @@ struct Failures {
 
 // The first was noted with its communicator; the call says it is in a status.
 Code in_status(const Failures& failures) {
-  if (failures.number == 0) return Code::ok;
   Trouble& found = trouble();
-  found = failures.why;
+  found = *failures.why;
   const int code = static_cast<int>(found.code);
   if (found.code == Code::proc_aborted && process.world != nullptr) {
     found.text = process.world->endpoint().loss_text();
@@ -64,7 +65,7 @@ Code finish_all(int count, MPI_Request* requests, MPI_Status* statuses) {
   Failures failures;
   for (int i = 0; i < count; ++i)
     if (finish_entry(requests + i, status_at(statuses, i)) != Code::ok) failures.add(i);
-  return in_status(failures);
+  return failures.number == 0 ? Code::ok : in_status(failures);
 }
 
 bool all_done(int count, const MPI_Request* requests) {
@@ -116,7 +117,7 @@ Code finish_some(int count, MPI_Request* requests, int* outcount, int* indices,
     if (finish_entry(requests + i, status_at(statuses, *outcount)) != Code::ok) failures.add(i);
     indices[(*outcount)++] = i;
   }
-  return in_status(failures);
+  return failures.number == 0 ? Code::ok : in_status(failures);
 }
 
 void poll_once() {

@@ -87,6 +87,19 @@ void listen(MPI_Comm*, int*, ...) {
   ++told;
 }
 void listen_for_session(MPI_Session*, int*, ...) {}
+void listen_for_file(MPI_File*, int*, ...) {}
+
+// All threads set the one handler that there is, as it is.
+void errors_on_files() {
+  MPI_Errhandler handler, there;
+  MPI_File_create_errhandler(listen_for_file, &handler);
+  MPI_File_get_errhandler(MPI_FILE_NULL, &there);
+  MPI_File_set_errhandler(MPI_FILE_NULL, there);
+  MPI_File_call_errhandler(MPI_FILE_NULL, MPI_ERR_OTHER);
+  CHECK(there == MPI_ERRORS_RETURN);
+  MPI_Errhandler_free(&there);
+  MPI_Errhandler_free(&handler);
+}
 
 void errors(const Mine& my) {
   MPI_Errhandler handler, before;
@@ -101,6 +114,7 @@ void errors(const Mine& my) {
   MPI_Errhandler_free(&before);
   MPI_Session_create_errhandler(listen_for_session, &handler);
   MPI_Errhandler_free(&handler);
+  errors_on_files();
   int own = 0, code = 0, length = 0, kind = 0;
   char text[MPI_MAX_ERROR_STRING];
   MPI_Add_error_class(&own);

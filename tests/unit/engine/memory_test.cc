@@ -14,9 +14,11 @@ using sched::Space;
 
 constexpr Handle kInt = 0x209, kSum = 0x21;
 
+// Another rank is sent the copy: one that nothing reads would be no step.
 engine::Program moving(Slice from, Slice into) {
   sched::Builder builder;
   builder.copy(from, into);
+  builder.send(into, 1);
   return engine::Program(builder.finish());
 }
 

@@ -82,8 +82,7 @@ TEST_CASE("a link that only reads memory is told from one that reaches nobody", 
   Fakes fakes;
   fakes.add("cuda_ipc", kNever, 0);
   Rig rig({0, 0}, Knobs::defaults());
-  const auto picked =
-      pick(fakes.opened, rig.peer(0, 1), knobs_with({{"TUTTI_LINK", "cuda_ipc"}}));
+  const auto picked = pick(fakes.opened, rig.peer(0, 1), knobs_with({{"TUTTI_LINK", "cuda_ipc"}}));
   REQUIRE_FALSE(picked.has_value());
   REQUIRE(picked.error().text.find("cuda_ipc: sends no messages, only reads GPU memory: name "
                                    "another link, too (shm,cuda_ipc)") != std::string::npos);

@@ -22,17 +22,19 @@ int sum(MPI_Comm comm, int wanted) {
   return code;
 }
 
-// Rank 1 says that it gives more than the others take: NCCL would wait for ever.
+// Rank 1 says that it gives rank 0 more than that takes: NCCL would wait for ever.
 void differ_in_sizes() {
   const auto p = static_cast<std::size_t>(size);
-  std::vector<int> counts(p, static_cast<int>(kCount)), displs(p);
+  const int count = static_cast<int>(kCount), stride = count + 1;
+  std::vector<int> gives(p, count), displs(p);
+  const std::vector<int> takes(p, count);
+  if (rank == 1) gives[0] = count + 1;
   for (int member = 0; member < size; ++member)
-    displs[static_cast<std::size_t>(member)] = member * static_cast<int>(kCount);
-  Vector<int> send(std::vector<int>(kCount + 1, 1), Kind::device),
-      recv(std::vector<int>(kCount * p), Kind::device);
-  const int code =
-      MPI_Allgatherv(send.data(), counts[0] + (rank == 1 ? 1 : 0), MPI_INT, recv.data(),
-                     counts.data(), displs.data(), MPI_INT, MPI_COMM_WORLD);
+    displs[static_cast<std::size_t>(member)] = member * stride;
+  const std::vector<int> ones((kCount + 1) * p, 1);
+  Vector<int> send(ones, Kind::device), recv(ones, Kind::device);
+  const int code = MPI_Alltoallv(send.data(), gives.data(), displs.data(), MPI_INT, recv.data(),
+                                 takes.data(), displs.data(), MPI_INT, MPI_COMM_WORLD);
   int error_class = 0;
   MPI_Error_class(code, &error_class);
   CHECK(error_class == MPI_ERR_TRUNCATE);

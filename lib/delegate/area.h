@@ -49,9 +49,10 @@ constexpr std::uint64_t place_in(std::uint64_t team) {
 
 inline constexpr std::uint64_t kEntries = 8;
 
-// Rounds that are kept in the chunks, see exchange.cc, fold_*.cc. More would gain nothing, and take
-// the caches' room from long vectors (record 0048).
-inline constexpr std::size_t kDepth = 8;
+// Rounds that are kept in the chunks, see exchange.cc, fold_*.cc: so many that a chunk which is
+// written again has left its reader's own cache (record 0068). Folds keep fewer: more would take
+// the caches' room from their vectors.
+inline constexpr std::size_t kLeastDepth = 8, kDepth = 32, kFoldDepth = 8;
 
 // In a round's counter: its giver's device failed, the chunk holds no data.
 inline constexpr std::uint8_t kNoData = 0xff;
@@ -121,7 +122,7 @@ struct AreaGeometry {
   std::size_t chunks_at() const { return entries_at() + kEntries * entry_stride(); }
   // Every member's piece of a round must have a line to itself.
   bool has_room_for(std::size_t members) const {
-    return chunk_bytes / (kDepth * (members + 1)) >= kCacheLine;
+    return chunk_bytes / (kLeastDepth * (members + 1)) >= kCacheLine;
   }
 };
 

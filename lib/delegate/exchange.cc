@@ -39,7 +39,7 @@ void ShmTeam::choose_move(Work& work) {
   const bool one_way = exchange.has_root();
   exchange.longest = call.block;
   exchange.may_be_direct = may_read(call.block);
-  const Rounds rounds = rounds_of(call.block, exchange.blocks(), kDepth, one_way);
+  const Rounds rounds = rounds_of(call.block, exchange.blocks(), kMoved, one_way);
   exchange.part = rounds.part;
   exchange.rounds = rounds.count;
   exchange.depth = std::min(rounds.depth, rounds.count);

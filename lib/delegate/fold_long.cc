@@ -22,7 +22,7 @@
 namespace tutti::delegate {
 namespace {
 
-constexpr Count kLeast = 3;        // rounds in the chunks
+constexpr std::size_t kLeast = 3;  // rounds in the chunks
 constexpr Count kBlock = 4 << 10;  // bytes folded, then copied on while they are in L1
 
 }  // namespace
@@ -70,7 +70,7 @@ void ShmTeam::lay_out_folding(Work& work) const {
   for (std::size_t i = 0; i + 1 < starts_.size() && scatters(call); ++i)
     share = i == 0 ? starts_[1] : std::max(share, starts_[i + 1] - starts_[i]);
   const Count pieces = size_ + 1;
-  const Rounds parts = rounds_of(share * extent, pieces, kLeast, false);
+  const Rounds parts = rounds_of(share * extent, pieces, {kLeast, kFoldDepth}, false);
   const Count most = parts.part / extent;
   const Count rounds = (share + most - 1) / most;
   // Even pieces, whole lines where that fits.
@@ -80,7 +80,7 @@ void ShmTeam::lay_out_folding(Work& work) const {
   const bool collects = call.collective == coll::Collective::allreduce ||
                         (call.collective == coll::Collective::reduce && me_ == call.root);
   const Count stride = (piece * extent + line - 1) / line * line;
-  const Count depth = std::min(parts.depth, std::max(rounds, kLeast));
+  const Count depth = std::min(parts.depth, std::max(rounds, static_cast<Count>(kLeast)));
   work.folding.emplace(Folding{call, work.kernel, extent, piece, stride, rounds, depth, size_, me_,
                                scatters(call) ? starts_.data() : nullptr, collects});
 }

@@ -87,7 +87,7 @@ void ShmTeam::pair(Work& work) const {
   }
   const Count most = std::max(pairing.own_count, pairing.given_count);
   const bool is_reduce = call.collective == coll::Collective::reduce;
-  const Rounds rounds = rounds_of(most * pairing.extent, 1, kDepth, is_reduce);
+  const Rounds rounds = rounds_of(most * pairing.extent, 1, kFolded, is_reduce);
   pairing.stride = rounds.part;
   pairing.piece = pairing.stride / pairing.extent;
   pairing.rounds = (most + pairing.piece - 1) / pairing.piece;

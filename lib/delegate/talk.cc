@@ -114,13 +114,15 @@ void ShmTeam::tell(std::atomic<std::uint64_t>& counter, Count rounds) {
 
 // Who only takes can do so while others give, in quarters at least. Where all do both there is
 // nothing to gain by that, and each part costs a wait.
-ShmTeam::Rounds ShmTeam::rounds_of(Count bytes, Count pieces, Count least, bool one_way) const {
+ShmTeam::Rounds ShmTeam::rounds_of(Count bytes, Count pieces, const Kept& kept,
+                                   bool one_way) const {
   const Count whole = (bytes + kLine - 1) / kLine * kLine;
   const Count quarter = (bytes / 4 + kLine - 1) / kLine * kLine;
   const Count all = static_cast<Count>(geometry_.chunk_bytes) / pieces;
   const Count wanted = std::clamp(one_way ? quarter : whole, kLeastPart, kMostPart);
-  const Count part = std::min({wanted, whole, all / least / kLine * kLine});
-  return {part, (bytes + part - 1) / part, std::min(all / part, static_cast<Count>(kDepth))};
+  const Count part =
+      std::min({wanted, whole, all / static_cast<Count>(kept.least) / kLine * kLine});
+  return {part, (bytes + part - 1) / part, std::min(all / part, static_cast<Count>(kept.most))};
 }
 
 void ShmTeam::begin_round(Count round, Count depth, Count part) {

@@ -224,9 +224,13 @@ class ShmTeam final : public Team {
     Count count;  // of rounds
     Count depth;  // of them are kept
   };
-  // `pieces` chunks are used in a round, and `least` rounds at least are kept. `one_way`: some only
-  // give while others only take.
-  Rounds rounds_of(Count bytes, Count pieces, Count least, bool one_way) const;
+  // `pieces` chunks are used in a round. So many rounds are kept: at least, where the parts must be
+  // shorter for that, and at most. `one_way`: some only give while others only take.
+  struct Kept {
+    std::size_t least, most;
+  };
+  static constexpr Kept kMoved{kLeastDepth, kDepth}, kFolded{kLeastDepth, kFoldDepth};
+  Rounds rounds_of(Count bytes, Count pieces, const Kept& kept, bool one_way) const;
   // Copies into our chunks, for a round that has begun, in parts of so many bytes.
   void begin_round(Count round, Count depth, Count part);
   void tell_filled(Count round, bool has_data);

@@ -162,7 +162,7 @@ Code ShmTeam::lay_out_uneven(Work& work) {
     if (!exchange.overwrites()) take_entries(exchange);
   }
   const bool one_way = exchange.has_root();
-  const Rounds rounds = rounds_of(std::max<Count>(most, 1), exchange.blocks(), kDepth, one_way);
+  const Rounds rounds = rounds_of(std::max<Count>(most, 1), exchange.blocks(), kMoved, one_way);
   exchange.part = rounds.part;
   exchange.rounds = most == 0 ? 0 : rounds.count;
   exchange.depth = std::min(rounds.depth, rounds.count);

@@ -68,7 +68,7 @@ TEST_CASE("blocks that are longer than the chunks keep come right again and agai
     run_team(2, [collective](Team& team, int rank) {
       Mixer mixer(team, rank, 2);
       for (int i = 0; i < kCalls; ++i)
-        if (!mixer.run(collective, 400'001, 1)) return false;
+        if (!mixer.run(collective, 600'001, 1)) return false;
       return true;
     });
 }

@@ -80,6 +80,10 @@ def main():
     check([row["ratio"] for row in found] == [0.5, 0.5], "a ratio is of one state")
     check([row["of_limit"] for row in found] == [2.0, 2.0], "and so is a limit")
 
+    # It changes before the copy, of which the first state has no figure then.
+    _, found = rows_on(Machine([NEAR] * 6 + [APART]), rounds=1)
+    check([row["of_limit"] for row in found] == [None], "a limit that was not measured is none")
+
     # It changes while ours runs: that run is not kept, and made again.
     machine = Machine([NEAR, APART])
     every, found = rows_on(machine, rounds=1)

@@ -3,6 +3,7 @@
 //   rank 1 on a: [../BB][../..]   a package in brackets, cores between slashes, one letter a
 //                                 hardware thread, B where the rank may run
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/check.h"
 #include "base/printable.h"
@@ -139,12 +140,17 @@ std::string gpus_by_number(const Plan& plan, const PlannedRank& rank,
          " (by local rank)";
 }
 
+// One without a value is prun's own.
+bool is_there(const cli::EnvChange& change) {
+  return change.unset || change.value || std::getenv(change.name.c_str()) != nullptr;
+}
+
 // Where the user says by -x which GPUs the program sees, that has the last word (rank_env.cc):
 // ", CUDA_VISIBLE_DEVICES=7 as given"
 std::string gpus_given(const cli::AppSpec& app) {
   std::string text;
   for (const cli::EnvChange& change : app.environment)
-    if (change.name == "CUDA_VISIBLE_DEVICES")
+    if (change.name == "CUDA_VISIBLE_DEVICES" && is_there(change))
       text = ", " + change.name +
              (change.value && change.join == 0 ? "=" + tutti::text::printable(*change.value)
               : change.unset                   ? " unset"

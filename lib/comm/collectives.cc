@@ -124,13 +124,15 @@ Code run_blocks(Communicator& comm, const CollCall& call) {
   return failure;
 }
 
-// A team stays broken after an error, for all of its members alike: then by messages.
+// A team stays broken after an error, for all of its members alike: then by messages. Not where
+// this barrier has met another call.
 Code run_last_barrier(Communicator& comm) {
   CollCall barrier;
   barrier.is_last = true;
   const Code code = run(comm, barrier);
-  const bool may_go_on = code != Code::ok && code != Code::proc_aborted;
-  return may_go_on && comm.state().team != nullptr ? run_schedule(comm, barrier, nullptr) : code;
+  const bool is_new = code == Code::proc_aborted || comm.runtime().reason.is_mismatch;
+  if (code == Code::ok || is_new || comm.state().team == nullptr) return code;
+  return run_schedule(comm, barrier, nullptr);
 }
 
 Result<Request*> start(Communicator& comm, const CollCall& call) {

@@ -135,7 +135,8 @@ struct CollCall {
   bool in_place = false;
   bool neighbours = false;
   bool is_last = false;  // MPI_Finalize's, which is no other's
-  // Comm's own: why this rank gives nothing, which the others are told. Its memory stays as it is.
+  // Comm's own: why this rank gives nothing, which the others are told (own_part_failure,
+  // widened.h).
   Code failure = Code::ok;
 };
 

@@ -237,8 +237,15 @@ namespace {
   remember(comm, Communicator::State::Kind::blocking,
            {said.fingerprint, 0, said.root, call.is_last},
            is_widened ? call.said_count * call.said_type->size() : said.block);
-  if (call.failure != Code::ok) [[unlikely]]
+  if (call.failure != Code::ok) [[unlikely]] {
+    // Blocks that differ for this rank alone may differ from everybody's: then no form of the team
+    // fits all. A memory's failure leaves the call as the others have it.
+    if (is_of_own_part(call.failure)) {
+      state.team->cancel(call.failure);
+      return call.failure;
+    }
     said.fingerprint = delegate::kHasNothing;
+  }
   if (!comm.runtime().devices.is_empty()) [[unlikely]]
     return run_among_devices(comm, said);
   return state.team->run(said);

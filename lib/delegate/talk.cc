@@ -215,7 +215,7 @@ Code ShmTeam::end_without_data() {
                                        " had no data for this call: it was refused there, its GPU "
                                        "has failed, or its buffer lies in memory that cannot be "
                                        "used",
-                   FailureCause::failure);
+                   member == me_ ? FailureCause::failure : FailureCause::failed_there);
   return Code::other;
 }
 

@@ -197,12 +197,10 @@ void Core::meet_other_call(Transfer& transfer, int from, std::uint32_t theirs) {
   }
   const std::string& wish = knobs_.text("TUTTI_MISMATCH");
   if (!is_failure && wish == "off") return;
+  if (!is_failure && wish == "warn" && std::exchange(warned_of_mismatch_, true)) return;
   if (theirs != kSenderLostPeer) report_mismatch(transfer, from, theirs);
-  if (!is_failure && wish == "warn") {
-    if (!std::exchange(warned_of_mismatch_, true))
-      log::warn(mismatch_text() + " (TUTTI_MISMATCH=warn: the job goes on)");
-    return;
-  }
+  if (!is_failure && wish == "warn")
+    return log::warn(mismatch_text() + " (TUTTI_MISMATCH=warn: the job goes on)");
   transfer.status.bytes = 0;
   transfer.status.code = theirs == kSenderLostPeer ? Code::proc_aborted : Code::other;
 }

@@ -10,6 +10,7 @@
 #include "sched/deferred.h"
 #include "sched/hazards.h"
 #include "sched/sched.h"
+#include "sched/scratch_reads.h"
 
 namespace tutti::sched {
 namespace {
@@ -89,28 +90,20 @@ struct Builder::State {
     add({.kind = StepKind::reduce, .from_first = from_first, .from = unplaced, .into = into});
   }
 
-  // Whether a step after this one reads what it wrote to scratch.
-  bool is_read_after(std::size_t index) const {
-    const Slice& made = schedule.steps[index].into;
-    const auto reads = [&](const Slice& slice) {
-      return slice.space == Space::scratch && slice.offset < made.offset + made.count &&
-             made.offset < slice.offset + slice.count;
-    };
-    return std::any_of(schedule.steps.begin() + static_cast<std::ptrdiff_t>(index) + 1,
-                       schedule.steps.end(), [&](const Step& later) {
-                         const bool folds = later.kind == StepKind::reduce;
-                         return (later.kind != StepKind::recv && reads(later.from)) ||
-                                (folds && reads(later.into));
-                       });
-  }
-
-  // Copies whose result nobody asked for, and then those that only they read.
+  // Copies whose result nobody asked for, and then those that only they read: from the last step
+  // on.
   void drop_unread_copies() {
-    auto& steps = schedule.steps;
-    for (std::size_t s = steps.size(); s-- > 0;)
-      if (steps[s].kind == StepKind::copy && steps[s].into.space == Space::scratch &&
-          !is_read_after(s))
-        steps.erase(steps.begin() + static_cast<std::ptrdiff_t>(s));
+    ScratchReads later;
+    std::vector<Step> kept;
+    for (auto step = schedule.steps.rbegin(); step != schedule.steps.rend(); ++step) {
+      if (step->kind == StepKind::copy && step->into.space == Space::scratch &&
+          !later.meet(step->into))
+        continue;
+      if (step->kind != StepKind::recv) later.add(step->from);
+      if (step->kind == StepKind::reduce) later.add(step->into);
+      kept.push_back(*step);
+    }
+    schedule.steps.assign(kept.rbegin(), kept.rend());
   }
 
   void place_staging() {

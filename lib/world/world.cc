@@ -164,6 +164,7 @@ Result<void> World::finish(bool is_last) {
   leave();
   if (code == Code::ok) return say_finalized();
   if (code == Code::proc_aborted) wireup_->lost_peer();
+  if (const comm::Reason why = take_reason(); why.is_mismatch) return fail(code, why.text);
   return fail(code, "not every rank came to the end of the job" + first_gone(*wireup_));
 }
 

@@ -137,6 +137,7 @@ def signals(suite, name, way):
     status = job.wait()
     suite.clean_after(job, f"{name}: SIGINT twice against ranks that refuse to end")
     suite.check(status == 130, f"{name}: SIGINT twice: status {status}", job)
+    suite.check("interrupted twice" in job.said(), f"{name}: SIGINT twice: it ended for another reason", job)
 
 
 def one_line(suite, job, status, words, what):

@@ -1,5 +1,6 @@
 // Rank 1 gives rank 2 more than that has room for, in the collective that is named: the job ends
-// and says so, whoever is heard first. The others go on to a barrier.
+// and says so, whoever is heard first. The others go on to a barrier. Or "whole": the root of a
+// gather says how much comes from all, not from each; "one more": rank 1 makes one call more.
 #include <string>
 
 #include "check.h"
@@ -39,11 +40,31 @@ void give_too_much(const std::string& how) {
                   to.data(), MPI_INT, MPI_COMM_WORLD);
 }
 
+void say_the_whole() {
+  const int count = 1000;
+  const std::vector<int> from(static_cast<std::size_t>(count));
+  std::vector<int> into(static_cast<std::size_t>(count * size));
+  MPI_Gather(from.data(), count, MPI_INT, into.data(), count * size, MPI_INT, kTaker,
+             MPI_COMM_WORLD);
+}
+
+// Its root waits for nobody, so it meets the others in MPI_Finalize.
+void call_once_more() {
+  int word = 0;
+  if (rank == kGiver) MPI_Bcast(&word, 1, MPI_INT, kGiver, MPI_COMM_WORLD);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   begin();
-  give_too_much(argc > 1 ? argv[1] : "alltoallv");
-  MPI_Barrier(MPI_COMM_WORLD);
+  const std::string how = argc > 1 ? argv[1] : "alltoallv";
+  if (how == "whole")
+    say_the_whole();
+  else if (how == "one more")
+    call_once_more();
+  else
+    give_too_much(how);
+  if (how != "one more") MPI_Barrier(MPI_COMM_WORLD);
   return done();
 }

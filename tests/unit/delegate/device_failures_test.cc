@@ -109,9 +109,10 @@ bool run_case(Team& team, int rank, int size, const Case& what) {
     code = team.run(plain);
   }
   // Right, or an error: whatever failed when.
-  const bool is_good = code == Code::ok
-                           ? mixer.is_right()
-                           : !explained.empty() && cause_said == delegate::FailureCause::failure;
+  const auto cause =
+      rank == what.bad ? delegate::FailureCause::failure : delegate::FailureCause::failed_there;
+  const bool is_good =
+      code == Code::ok ? mixer.is_right() : !explained.empty() && cause_said == cause;
   const bool goes_on = mixer.run(what.collective, what.count, what.root);
   return is_good && is_told(what, rank, code) && goes_on;
 }

@@ -1,8 +1,11 @@
 // What the builder makes of textbook steps.
+#include <algorithm>
+#include <random>
 #include <set>
 
 #include "catch.h"
 #include "sched/sched.h"
+#include "sched/scratch_reads.h"
 
 using namespace tutti::sched;
 
@@ -190,4 +193,25 @@ TEST_CASE("a schedule of many blocks has fewer than two edges a step", "[sched]"
   const Schedule schedule = b.finish();
   CHECK(schedule.steps.size() >= 3 * kBlocks);
   CHECK(schedule.successors.size() < 2 * schedule.steps.size());
+}
+
+TEST_CASE("units of scratch that are read are known, however slices overlap", "[sched]") {
+  std::mt19937 random(5);
+  const auto slice = [&random] {
+    const auto space = random() % 8 == 0 ? Space::out : Space::scratch;
+    return Slice{space, static_cast<Count>(random() % 60), static_cast<Count>(random() % 6)};
+  };
+  for (int run = 0; run < 200; ++run) {
+    ScratchReads reads;
+    std::vector<bool> seen(70);
+    for (int step = 0; step < 20; ++step) {
+      const Slice added = slice(), asked{Space::scratch, slice().offset, slice().count};
+      const auto first = seen.begin() + asked.offset, last = first + asked.count;
+      REQUIRE(reads.meet(asked) == (std::find(first, last, true) != last));
+      reads.add(added);
+      if (added.space != Space::scratch) continue;
+      for (Count i = 0; i < added.count; ++i)
+        seen[static_cast<std::size_t>(added.offset + i)] = true;
+    }
+  }
 }

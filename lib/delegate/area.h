@@ -54,9 +54,10 @@ inline constexpr std::uint64_t kEntries = 8;
 // the caches' room from their vectors.
 inline constexpr std::size_t kLeastDepth = 8, kDepth = 32, kFoldDepth = 8;
 
-// In a round's counter: its giver's device failed, the chunk holds no data.
-inline constexpr std::uint8_t kNoData = 0xff;
-static_assert(kNoData > kUntimed);
+// What is told of a round is how it was written, where readers are to time that (Pace::Way::told),
+// or this: its giver's device failed, the chunk holds no data.
+inline constexpr unsigned kToldBits = 2, kNoData = 3;
+static_assert(kNoData > kUntimed && kToldBits * kDepth <= 64);
 
 // Whether a rank can read the memory of all others of its team.
 enum class Reads : std::uint32_t { unknown, yes, no };
@@ -70,6 +71,12 @@ struct Span {
   std::atomic<std::int64_t> heard_ns, ended_ns;
 };
 
+// Of a call: rounds put into the chunks, by this and all calls before; what is told of its rounds,
+// in turn. Who waits for the one has the other with the same line.
+struct Filled {
+  std::atomic<std::uint64_t> rounds, told;
+};
+
 // Counters of one rank, each on its own line: written by it (release), read by the others
 // (acquire), never going down.
 struct MemberCounters {
@@ -78,10 +85,7 @@ struct MemberCounters {
   Fault fault;
   model::BoundAt place;  // where it is bound; written before its first entry
   alignas(kCacheLine) std::atomic<std::uint64_t> done;    // calls whose data it has read
-  alignas(kCacheLine) std::atomic<std::uint64_t> filled;  // rounds put into its chunks
-  // How, where readers are to time them (Pace::Way::told), or kNoData: of calls and their rounds,
-  // in turn.
-  std::atomic<std::uint8_t> told[kEntries][kDepth];
+  alignas(kCacheLine) Filled filled[kEntries];            // of calls in turn
   alignas(kCacheLine) std::atomic<std::uint64_t> read;    // rounds it has taken from others
   ReadPaces paces;                                        // what taking them took
   alignas(kCacheLine) std::atomic<std::uint64_t> folded;  // rounds folded into its chunks

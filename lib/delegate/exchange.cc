@@ -239,9 +239,8 @@ Code ShmTeam::take_round(Work& work, Count round) {
     const Count bytes = exchange.part_of(round, bytes_from(exchange, giver));
     if (bytes == 0) continue;
     takes = true;
-    if (const Code code = await(control(giver).filled, count); code != Code::ok) return code;
-    // relaxed: `filled` tells of it.
-    if (told(giver, round).load(std::memory_order_relaxed) == kNoData) [[unlikely]] {
+    if (const Code code = await(filled(giver).rounds, count); code != Code::ok) return code;
+    if (told(giver, round) == kNoData) [[unlikely]] {
       without_data_ = giver;
       continue;
     }

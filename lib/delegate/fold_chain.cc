@@ -58,7 +58,7 @@ Code ShmTeam::scan_long(Work& work) {
       if (const Code code = await(control(me_ + 1).read, rounds_ + k - depth + 1); code != Code::ok)
         return code;
     if (chain.folds)
-      if (const Code code = await(control(me_ - 1).filled, rounds_ + k + 1); code != Code::ok)
+      if (const Code code = await(filled(me_ - 1).rounds, rounds_ + k + 1); code != Code::ok)
         return code;
     scan_round(work);
   }

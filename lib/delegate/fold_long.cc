@@ -91,7 +91,7 @@ Code ShmTeam::fold_round(Work& work) {
   if (k < 1 || k > work.folding->rounds) return Code::ok;
   for (; work.member < size_; ++work.member) {
     if (work.member == me_) continue;
-    const Code code = await(control(work.member).filled, rounds_ + static_cast<std::uint64_t>(k));
+    const Code code = await(filled(work.member).rounds, rounds_ + static_cast<std::uint64_t>(k));
     if (code != Code::ok) return code;
   }
   // The member before us hears how long its pieces take.

@@ -117,7 +117,7 @@ Code ShmTeam::fold_others(Work& work) {
   const Count k = work.round;
   if (k == 0 || !pairing.folds) return Code::ok;
   const int other = 1 - me_;
-  const Code code = await(control(other).filled, rounds_ + static_cast<std::uint64_t>(k));
+  const Code code = await(filled(other).rounds, rounds_ + static_cast<std::uint64_t>(k));
   if (code != Code::ok) return code;
   const Count from = (k - 1) * pairing.piece;
   const std::byte* const mine = pairing.own + from * pairing.extent;

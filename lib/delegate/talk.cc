@@ -139,10 +139,13 @@ void ShmTeam::begin_round(Count round, Count depth, Count part) {
 // What was begun is there. How it was written stands in the line that says so: written before, that
 // line would be taken from who looks at it twice.
 void ShmTeam::tell_filled(Count round, bool has_data) {
-  const auto told_way = has_data ? static_cast<std::uint8_t>(way_.told()) : kNoData;
-  // relaxed: `filled` tells of it.
-  told(me_, round).store(told_way, std::memory_order_relaxed);
-  tell(control(me_).filled, round + 1);
+  const std::uint64_t way = has_data ? way_.told() : kNoData;
+  Filled& mine = filled(me_);
+  // relaxed: `rounds` tells of it, and only this rank writes it.
+  const std::uint64_t others =
+      mine.told.load(std::memory_order_relaxed) & ~(std::uint64_t{kNoData} << told_at(round));
+  mine.told.store(others | way << told_at(round), std::memory_order_relaxed);
+  tell(mine.rounds, round + 1);
 }
 
 // Whether a round goes to pages of our chunks that we never wrote to.

@@ -168,8 +168,14 @@ class ShmTeam final : public Team {
                                               geometry_.control_at());
   }
   // Of the call under way.
-  std::atomic<std::uint8_t>& told(int member, Count round) const {
-    return control(member).told[number_ % kEntries][static_cast<std::size_t>(round) % kDepth];
+  Filled& filled(int member) const { return control(member).filled[number_ % kEntries]; }
+  static unsigned told_at(Count round) {
+    return kToldBits * static_cast<unsigned>(round % static_cast<Count>(kDepth));
+  }
+  // Where that round was awaited.
+  unsigned told(int member, Count round) const {
+    // relaxed: `rounds` tells of it.
+    return filled(member).told.load(std::memory_order_relaxed) >> told_at(round) & kNoData;
   }
   std::byte* chunks(int member) const {
     return slots_[static_cast<std::size_t>(member)] + geometry_.chunks_at() + chunks_from_;

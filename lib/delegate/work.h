@@ -202,8 +202,7 @@ struct ShmTeam::Work {
 
 template <class Copy>
 void ShmTeam::take_from(int giver, Count round, Count part, Count bytes, const Copy& copy) {
-  // relaxed: `filled`, which was awaited, tells of it.
-  const std::uint32_t kind = told(giver, round).load(std::memory_order_relaxed);
+  const std::uint32_t kind = told(giver, round);
   copied_ += static_cast<std::size_t>(bytes);
   const auto whole = static_cast<std::size_t>(part);
   if (kind >= kStoreKinds || whole < kLeastPaced || bytes == 0) return copy();

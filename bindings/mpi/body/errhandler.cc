@@ -6,26 +6,39 @@
 #include "mpi/trouble.h"
 
 namespace tutti::mpi::body {
+namespace {
 
-Code comm_create_errhandler(MPI_Comm_errhandler_function* comm_errhandler_fn,
-                            MPI_Errhandler* errhandler) {
-  if (comm_errhandler_fn == nullptr) return refuse(Code::arg, "the function is null");
-  auto made = Errhandler::user(ObjectKind::comm, comm_errhandler_fn);
-  *errhandler = handle_to(made.hand_out(), MPI_ERRHANDLER_NULL);
+Code give(Ref<Errhandler> handler, MPI_Errhandler* errhandler) {
+  *errhandler = handle_to(handler.hand_out(), MPI_ERRHANDLER_NULL);
   return Code::ok;
 }
 
+Code create(ObjectKind kind, Errhandler::Function function, MPI_Errhandler* errhandler) {
+  if (function == nullptr) return refuse(Code::arg, "the function is null");
+  return give(Errhandler::user(kind, function), errhandler);
+}
+
+// Predefined ones serve all kinds.
+bool may_serve(const Errhandler& errhandler, ObjectKind kind) {
+  return errhandler.action != Errhandler::Action::user || errhandler.serves == kind;
+}
+
+}  // namespace
+
+Code comm_create_errhandler(MPI_Comm_errhandler_function* comm_errhandler_fn,
+                            MPI_Errhandler* errhandler) {
+  return create(ObjectKind::comm, comm_errhandler_fn, errhandler);
+}
+
 Code comm_set_errhandler(comm::Communicator& comm, Errhandler& errhandler) {
-  if (errhandler.action == Errhandler::Action::user && errhandler.serves != ObjectKind::comm)
+  if (!may_serve(errhandler, ObjectKind::comm))
     return refuse(Code::errhandler, "the error handler was not made for communicators");
   set_errhandler(comm, &errhandler);
   return Code::ok;
 }
 
 Code comm_get_errhandler(comm::Communicator& comm, MPI_Errhandler* errhandler) {
-  *errhandler =
-      handle_to(Ref<Errhandler>::share(errhandler_on(comm)).hand_out(), MPI_ERRHANDLER_NULL);
-  return Code::ok;
+  return give(Ref<Errhandler>::share(errhandler_on(comm)), errhandler);
 }
 
 Code comm_call_errhandler(comm::Communicator& comm, int errorcode) {
@@ -35,24 +48,19 @@ Code comm_call_errhandler(comm::Communicator& comm, int errorcode) {
 
 Code session_create_errhandler(MPI_Session_errhandler_function* session_errhandler_fn,
                                MPI_Errhandler* errhandler) {
-  if (session_errhandler_fn == nullptr) return refuse(Code::arg, "the function is null");
-  auto made = Errhandler::user(ObjectKind::session,
-                               reinterpret_cast<Errhandler::Function>(session_errhandler_fn));
-  *errhandler = handle_to(made.hand_out(), MPI_ERRHANDLER_NULL);
-  return Code::ok;
+  return create(ObjectKind::session, reinterpret_cast<Errhandler::Function>(session_errhandler_fn),
+                errhandler);
 }
 
 Code session_set_errhandler(Session& session, Errhandler& errhandler) {
-  if (errhandler.action == Errhandler::Action::user && errhandler.serves != ObjectKind::session)
+  if (!may_serve(errhandler, ObjectKind::session))
     return refuse(Code::errhandler, "the error handler was not made for sessions");
   attach(session.errhandler, &errhandler);
   return Code::ok;
 }
 
 Code session_get_errhandler(Session& session, MPI_Errhandler* errhandler) {
-  auto handler = Ref<Errhandler>::share(errhandler_at(session.errhandler));
-  *errhandler = handle_to(handler.hand_out(), MPI_ERRHANDLER_NULL);
-  return Code::ok;
+  return give(Ref<Errhandler>::share(errhandler_at(session.errhandler)), errhandler);
 }
 
 Code session_call_errhandler(Session& session, int errorcode) {
@@ -62,25 +70,20 @@ Code session_call_errhandler(Session& session, int errorcode) {
 
 Code file_create_errhandler(MPI_File_errhandler_function* file_errhandler_fn,
                             MPI_Errhandler* errhandler) {
-  if (file_errhandler_fn == nullptr) return refuse(Code::arg, "the function is null");
-  auto made = Errhandler::user(ObjectKind::file,
-                               reinterpret_cast<Errhandler::Function>(file_errhandler_fn));
-  *errhandler = handle_to(made.hand_out(), MPI_ERRHANDLER_NULL);
-  return Code::ok;
+  return create(ObjectKind::file, reinterpret_cast<Errhandler::Function>(file_errhandler_fn),
+                errhandler);
 }
 
 // No file is open yet, so the handle is MPI_FILE_NULL, whose handler is that of files to come.
 Code file_set_errhandler(Object* /*file*/, Errhandler& errhandler) {
-  if (errhandler.action == Errhandler::Action::user && errhandler.serves != ObjectKind::file)
+  if (!may_serve(errhandler, ObjectKind::file))
     return refuse(Code::errhandler, "the error handler was not made for files");
   set_file_errhandler(errhandler);
   return Code::ok;
 }
 
 Code file_get_errhandler(Object* /*file*/, MPI_Errhandler* errhandler) {
-  *errhandler =
-      handle_to(Ref<Errhandler>::share(file_errhandler()).hand_out(), MPI_ERRHANDLER_NULL);
-  return Code::ok;
+  return give(Ref<Errhandler>::share(file_errhandler()), errhandler);
 }
 
 Code file_call_errhandler(Object* /*file*/, int errorcode) {

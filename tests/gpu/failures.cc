@@ -161,7 +161,9 @@ void freed_everywhere(Kind kind, bool is_known) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   constexpr int kCount = 100;
-  gpu::Vector<int> memory(std::vector<int>(kCount, 7), kind),
+  // Small pieces of pinned memory share pages with others, and can be read when they are freed.
+  constexpr std::size_t kPinned = std::size_t{2} << 20;
+  gpu::Vector<int> memory(std::vector<int>(kind == Kind::pinned ? kPinned : kCount, 7), kind),
       good(std::vector<int>(kCount), Kind::device);
   std::vector<int> host(kCount);
   int* const bad = memory.data();

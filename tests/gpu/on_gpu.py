@@ -90,7 +90,7 @@ LAST = [
     Run("ipc_faults freed", ends=None)]
 
 PROGRAMS = sorted({run.what.split()[0] for run in TRIED + NCCL_TRIED + FAILURES + NCCL_FAILURES + LEVELS + LAST} |
-                  {"figures", "allreduce_figures", "pointer_figures", "copy_figures"})
+                  {"figures", "allreduce_figures", "pointer_figures", "copy_figures", "driver_waits"})
 # Not on a real GPU: what these are about only the stand-ins have (check_test.py asks for the rest).
 WITHOUT = ["driver_calls",  # calls of the driver's are counted
            "host_calls",    # likewise

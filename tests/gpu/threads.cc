@@ -1,5 +1,7 @@
 // Threads with GPU memory of all kinds: messages, sums and partitioned messages, each on a
 // communicator of its own, and calls in a stream that the default stream waits for, all at once.
+// Memory is freed when that stream is at rest.
+#include <deque>
 #include <thread>
 
 #include "stream_area.h"
@@ -27,7 +29,7 @@ void in_parts(gpu::Vector<int>& out, gpu::Vector<int>& in, int count, MPI_Comm c
 }
 
 // The same draws on all ranks.
-void ordinary(MPI_Comm comm, unsigned seed) {
+void ordinary(MPI_Comm comm, unsigned seed, std::deque<gpu::Vector<int>>& kept) {
   CU(cuCtxSetCurrent(gpu::contexts[0]));
   std::mt19937 draw(seed);
   for (int round = 0; round < kRounds; ++round) {
@@ -35,7 +37,8 @@ void ordinary(MPI_Comm comm, unsigned seed) {
     const auto size_of = static_cast<std::size_t>(count);
     auto kind = static_cast<Kind>(draw() % gpu::kKinds);
     if (kind == Kind::other_device) kind = Kind::device;
-    gpu::Vector<int> out(numbers(size_of, rank), kind), in(std::vector<int>(size_of), kind);
+    auto& out = kept.emplace_back(numbers(size_of, rank), kind);
+    auto& in = kept.emplace_back(std::vector<int>(size_of), kind);
     MPI_Request both[2];
     MPI_Irecv(in.data(), count, MPI_INT, left(), 1, comm, &both[0]);
     MPI_Isend(out.data(), count, MPI_INT, right(), 1, comm, &both[1]);
@@ -79,8 +82,9 @@ int main() {
     const Lane lane(MPI_COMM_WORLD, CU_STREAM_DEFAULT);
     MPI_Comm comms[2];
     std::vector<std::thread> all;
+    std::deque<gpu::Vector<int>> kept[2];
     for (MPI_Comm& each : comms) MPI_Comm_dup(MPI_COMM_WORLD, &each);
-    for (unsigned i = 0; i < 2; ++i) all.emplace_back(ordinary, comms[i], i + 1);
+    for (unsigned i = 0; i < 2; ++i) all.emplace_back(ordinary, comms[i], i + 1, std::ref(kept[i]));
     all.emplace_back([&lane] { in_stream(lane); });
     for (std::thread& each : all) each.join();
     for (MPI_Comm& each : comms) MPI_Comm_free(&each);

@@ -49,14 +49,15 @@ void exchange(const Lane& lane) {
 // nobody may need what their thread holds, least of all who moves what the copy waits for.
 void beside_ordinary_calls(const Lane& lane, MPI_Comm other) {
   const int count = 2000, rounds = 40;
+  // Freed at the end, when the stream is at rest.
+  gpu::Vector<int> send(numbers(count, rank), Kind::device),
+      recv(std::vector<int>(count), Kind::device);
   std::thread ordinary([&] {
     CU(cuCtxSetCurrent(gpu::contexts[0]));
-    gpu::Vector<int> out(numbers(count, rank), Kind::device),
-        in(std::vector<int>(count), Kind::device);
     for (int round = 0; round < rounds; ++round)
-      MPI_Sendrecv(out.data(), count, MPI_INT, right(), 1, in.data(), count, MPI_INT, left(), 1,
+      MPI_Sendrecv(send.data(), count, MPI_INT, right(), 1, recv.data(), count, MPI_INT, left(), 1,
                    other, MPI_STATUS_IGNORE);
-    CHECK(in.get() == numbers(count, left()));
+    CHECK(recv.get() == numbers(count, left()));
   });
   Flow<int> out(count, Kind::device), in(count, Kind::device);
   out.put(numbers(count, rank), lane);

@@ -72,7 +72,7 @@ void Contest::took(Way way, double us) {
   else if (record.told <= kTries)
     record.us = std::min(record.us, us);
   else  // one that was held up tells little
-    record.us += kPart * (std::min(us, kDoubt * record.us) - record.us);
+    record.us = std::min(us, record.us + kPart * (std::min(us, kDoubt * record.us) - record.us));
 }
 
 std::optional<Contest::Way> Contest::verdict(const Mask& can) const {

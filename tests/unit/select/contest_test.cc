@@ -83,6 +83,15 @@ TEST_CASE("one call that was held up changes nothing", "[contest]") {
   CHECK(play(contest, really, 100)[Contest::library] > 90);
 }
 
+TEST_CASE("who was held up in all its tries serves as soon as one call shows how quick it is",
+          "[contest]") {
+  Contest contest({50, 60, kNever});
+  play(contest, {90, 40, kNever}, 6);
+  REQUIRE(contest.verdict(kTwo) == Contest::library);
+  play(contest, {10, 40, kNever}, 130);  // one of them is a look at who lost
+  CHECK(contest.verdict(kTwo) == Contest::ours);
+}
+
 TEST_CASE("a first call, in which connections are made, does not keep a way from another",
           "[contest]") {
   for (const Contest::Way way : {Contest::ours, Contest::library}) {

@@ -17,11 +17,12 @@ bool DeviceReads::comes_in_frames(PeerState& from, const BulkLink& reader, Trans
                          transfer->total < kJudgedBelow && transfer->on_done != &Core::on_brought;
   if (!is_judged) return false;
   if (from.device_ways == nullptr)
-    from.device_ways = std::make_unique<Ways>(Ways::get, kLeastOfDevice);
+    from.device_ways = std::make_unique<Ways>(Ways::get, kLeastOfDevice, kMostTriedOfDevice);
   Ways& ways = *from.device_ways;
   transfer->is_judged = true;
   transfer->holds = true;
-  if (ways.begin(transfer->total, now_ns()) == Ways::get) return false;
+  transfer->way = ways.begin(transfer->total, now_ns());
+  if (transfer->way == Ways::get) return false;
   core_.grant(from, transfer);
   from.control_last->header.tag = static_cast<std::int32_t>(1 + ways.skip(transfer->total));
   return true;
@@ -31,7 +32,7 @@ bool DeviceReads::comes_in_frames(PeerState& from, const BulkLink& reader, Trans
 void DeviceReads::end_judged(PeerState& from, Transfer* transfer, bool well) {
   if (!std::exchange(transfer->is_judged, false)) return;
   const Ways& ways = *from.device_ways;
-  if (!from.device_ways->end(well, now_ns()) || !log::explains()) return;
+  if (!from.device_ways->end(transfer->way, well, now_ns()) || !log::explains()) return;
   const auto took = [&](Ways::Way way) {
     return std::to_string(std::lround(ways.worth(transfer->total, way) / 1000));
   };

@@ -221,7 +221,7 @@ bool Core::drop_held(Transfer* transfer) {
     if (transfer->key_flags != 0)
       DeviceReads::end_judged(peer(transfer->peer), transfer, well);
     else
-      peer(transfer->peer).ways->end(well, now_ns());
+      peer(transfer->peer).ways->end(transfer->way, well, now_ns());
     transfer->is_judged = false;
   }
   return true;

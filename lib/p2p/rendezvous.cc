@@ -121,7 +121,7 @@ Ways::Way Core::way_for(PeerState& peer, Transfer* transfer) {
   if (peer.ways == nullptr) peer.ways = std::make_unique<Ways>();
   transfer->is_judged = true;
   transfer->holds = true;
-  return peer.ways->begin(transfer->total, now_ns());
+  return transfer->way = peer.ways->begin(transfer->total, now_ns());
 }
 
 bool Core::start_get(PeerState& peer, Transfer* transfer) {

@@ -11,6 +11,7 @@
 #include "p2p/match.h"
 #include "p2p/p2p.h"
 #include "p2p/pool.h"
+#include "p2p/ways.h"
 #include "p2p/wire.h"
 #include "transport/transport.h"
 
@@ -82,6 +83,7 @@ struct alignas(kCacheLine) Transfer final : Pending, MatchNode {
   std::uint64_t moved = 0;      // posted, or arrived; counted from the grant on
   std::uint64_t placed = 0;  // on their way into a place; with what arrived never above the total
   bool is_taken = false, is_asked_back = false, is_judged = false;  // in full; by cancel(); by Ways
+  Ways::Way way = Ways::frames;                                     // of one that is judged
   Core* core = nullptr;                                             // fixed
   std::uint32_t id = 0;                                             // fixed: its number in the pool
   std::uint32_t remote = 0;                                         // the other side's id

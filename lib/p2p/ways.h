@@ -6,6 +6,9 @@
 // size (base/judge.h) keeps the way that is faster for this pair. What is under way for long, or
 // together with messages of other sizes, says nothing, and comes the way that is kept.
 //
+// Where one way may be many times slower, a trial is of the first messages of a stretch alone:
+// those behind them come the way that is kept, and the trial is timed until its own have ended.
+//
 // Of a GPU's memory short messages are judged, too. Those that come in frames need not be offered:
 // the receiver says of how many the sender may think so (Unasked).
 #pragma once
@@ -24,26 +27,34 @@ class Ways {
   enum Way : std::uint8_t { frames, get };
   static constexpr std::size_t kSizes = 10;  // that are told apart; the last one is open
 
-  // `first` is kept until both are known. Shorter messages than `least` are taken for as long.
-  explicit Ways(Way first = frames, std::size_t least = std::size_t{32} << 10)
-      : first_(first), least_(least) {}
+  // `first` is kept until both are known. Shorter messages than `least` are taken for as long. No
+  // message more goes the way that is tried once `most_tried` bytes of a stretch do.
+  explicit Ways(Way first = frames, std::size_t least = std::size_t{32} << 10,
+                std::uint64_t most_tried = UINT64_MAX)
+      : first_(first), least_(least), most_tried_(most_tried) {}
 
   // A message of so many bytes, at least one, was matched: how its data are to come.
   Way begin(std::uint64_t bytes, std::int64_t now_ns) {
     const std::size_t size = size_class(bytes, least_, kSizes);
     Judge& judge = judges_[size];
-    if (under_way_++ == 0) stretch_ = {true, size, way_of(judge.next()), 0, 0, now_ns};
+    if (under_way_++ == 0) stretch_ = {true, size, way_of(judge.next()), 0, 0, 0, now_ns};
     stretch_.is_judged &= size == stretch_.size && stretch_.messages < kMostTogether;
-    if (!stretch_.is_judged) return way_of(judge.kept());
+    const Way kept = way_of(judge.kept());
+    const bool is_tried_enough = stretch_.way != kept && stretch_.bytes >= most_tried_;
+    if (!stretch_.is_judged || is_tried_enough) return kept;
     ++stretch_.messages;
+    ++stretch_.left;
     stretch_.bytes += std::max<std::uint64_t>(bytes, least_);
     return stretch_.way;
   }
-  // One of them has ended; well: all its data are here. True: from now on messages of its size come
-  // another way.
-  bool end(bool well, std::int64_t now_ns) {
+  // One that came this way has ended; well: all its data are here. True: from now on messages of
+  // its size come another way.
+  bool end(Way way, bool well, std::int64_t now_ns) {
+    --under_way_;
+    if (way != stretch_.way) return false;
     stretch_.is_judged &= well;
-    if (--under_way_ > 0 || !stretch_.is_judged) return false;
+    if (!stretch_.is_judged || --stretch_.left > 0) return false;
+    stretch_.is_judged = false;
     Judge& judge = judges_[stretch_.size];
     const unsigned kept = judge.kept();
     judge.took(way_of(stretch_.way), pace_of(now_ns - stretch_.began_ns, stretch_.bytes));
@@ -70,21 +81,24 @@ class Ways {
 
   const Way first_;
   const std::size_t least_;
+  const std::uint64_t most_tried_;
   std::array<Judge, kSizes> judges_;
   std::uint32_t under_way_ = 0;
   struct {
     bool is_judged = false;
     std::size_t size = 0;
     Way way = frames;
-    std::uint32_t messages = 0;
+    std::uint32_t messages = 0, left = 0;  // that are timed; of them under way
     std::uint64_t bytes = 0;
     std::int64_t began_ns = 0;
   } stretch_;  // since messages are under way
 };
 
-// Messages of a GPU's memory that are judged.
+// Messages of a GPU's memory that are judged, and how much of a stretch tries another way: through
+// host memory may take a hundred times as long.
 inline constexpr std::size_t kLeastOfDevice = std::size_t{4} << 10;
 inline constexpr std::size_t kJudgedBelow = kLeastOfDevice << Ways::kSizes;  // 4 MiB
+inline constexpr std::size_t kMostTriedOfDevice = std::size_t{1} << 20;
 
 // How many of the next messages of each size a peer wants in frames without having been asked.
 class Unasked {

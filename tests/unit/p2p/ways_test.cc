@@ -22,7 +22,7 @@ struct Pair {
   Ways::Way go(std::uint64_t bytes, bool well = true) {
     const Ways::Way way = ways.begin(bytes, now);
     now += costs[way];
-    ways.end(well, now);
+    ways.end(way, well, now);
     return way;
   }
   int gets(std::uint64_t bytes, int messages, bool well = true) {
@@ -60,12 +60,35 @@ TEST_CASE("messages that are under way together are judged as one", "[p2p][ways]
     const Ways::Way way = pair.ways.begin(kLong, pair.now);
     for (int more = 0; more < 8; ++more) CHECK(pair.ways.begin(kLong, pair.now) == way);
     pair.now += way == Ways::frames ? frames_ns : get_ns;
-    for (int more = 0; more < 9; ++more) pair.ways.end(true, pair.now);
+    for (int more = 0; more < 9; ++more) pair.ways.end(way, true, pair.now);
     return way == Ways::get ? 1 : 0;
   };
   int gets = 0;
   for (int i = 0; i < 100; ++i) gets += window(900'000, 500'000);
   CHECK(gets > 80);
+}
+
+TEST_CASE("of many messages that are under way together few try another way, and are timed alone",
+          "[p2p][ways]") {
+  for (const bool frames_win : {false, true}) {
+    Ways ways(Ways::get, 4096, 4 * kLong);
+    std::int64_t now = 1000;
+    int all_in_frames = 0;
+    for (int window = 0; window < 30; ++window) {
+      const bool is_found = ways.kept(kLong) == Ways::frames;
+      int in_frames = 0;
+      for (int message = 0; message < 40; ++message)
+        in_frames += ways.begin(kLong, now) == Ways::frames ? 1 : 0;
+      CHECK((in_frames == 0 || in_frames == (is_found ? 40 : 4)));
+      now += in_frames * (frames_win ? 1'000 : 2'000'000);
+      for (int message = 0; message < in_frames; ++message) ways.end(Ways::frames, true, now);
+      now += (40 - in_frames) * 20'000;
+      for (int message = in_frames; message < 40; ++message) ways.end(Ways::get, true, now);
+      all_in_frames += in_frames;
+    }
+    CHECK(all_in_frames > 4);
+    CHECK(ways.kept(kLong) == (frames_win ? Ways::frames : Ways::get));
+  }
 }
 
 TEST_CASE("messages of other sizes, and one stretch without an end, say nothing", "[p2p][ways]") {
@@ -77,16 +100,17 @@ TEST_CASE("messages of other sizes, and one stretch without an end, say nothing"
     CHECK(pair.ways.begin(8 * kLong, pair.now) == Ways::frames);
     CHECK(pair.ways.begin(kLong, pair.now) == Ways::get);
     pair.now += 1'000'000'000;
-    for (int more = 0; more < 3; ++more) pair.ways.end(true, pair.now);
+    for (const Ways::Way way : {Ways::get, Ways::frames, Ways::get})
+      pair.ways.end(way, true, pair.now);
   }
   pair.ways.begin(kLong, pair.now);
   for (int i = 0; i < 1000; ++i) {  // something always is under way
     pair.ways.begin(kLong, pair.now);
     pair.now += 1'000'000'000;
-    pair.ways.end(true, pair.now);
+    pair.ways.end(Ways::get, true, pair.now);
   }
   CHECK(pair.ways.begin(kLong, pair.now) == Ways::get);
-  for (int more = 0; more < 2; ++more) pair.ways.end(true, pair.now);
+  for (int more = 0; more < 2; ++more) pair.ways.end(Ways::get, true, pair.now);
   CHECK(pair.gets(kLong, 64) >= 62);
 }
 

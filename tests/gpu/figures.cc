@@ -153,7 +153,8 @@ void packs(std::size_t bytes) {
   pack("nested_64", structure({2, 8}, {0, 448}, {inner, MPI_DOUBLE}, 576), bytes);
   MPI_Type_free(&inner);
   std::vector<int> at;
-  for (int i = 0; i < static_cast<int>(bytes) / 64; ++i) at.push_back(i * 16 + i * i % 7);
+  for (int i = 0; i < static_cast<int>(bytes) / 64; ++i)
+    at.push_back(i * 16 + (i % 7) * (i % 7) % 7);
   MPI_Datatype odd = MPI_DATATYPE_NULL;
   MPI_Type_create_indexed_block(static_cast<int>(at.size()), 8, at.data(), MPI_DOUBLE, &odd);
   pack("indexed_64", odd, bytes);

@@ -140,8 +140,8 @@ Result<void> Kernels::launch(CUstream stream, int kernel, std::int64_t blocks, s
   constexpr std::int64_t kMostBlocks = 4096, kMostRows = 65535;
   TUTTI_TRY(chosen, function(kernel));
   void* arguments[] = {const_cast<void*>(params)};
-  const auto wide = static_cast<unsigned>(std::clamp<std::int64_t>(blocks, 1, kMostBlocks));
-  const auto high = static_cast<unsigned>(std::clamp<std::int64_t>(rows, 1, kMostRows));
+  const auto wide = static_cast<unsigned>(std::clamp<std::int64_t>(rows, 1, kMostRows));
+  const auto high = static_cast<unsigned>(std::clamp<std::int64_t>(blocks, 1, kMostBlocks));
   const CUresult said =
       driver_.cuLaunchKernel(chosen, wide, high, 1, kThreads, 1, 1, 0, stream, arguments, nullptr);
   if (said == CUDA_SUCCESS) return {};
@@ -158,7 +158,8 @@ Result<void> Kernels::rows(CUstream stream, const RowsParams& params) {
 }
 
 Result<void> Kernels::runs(CUstream stream, const RunsParams& params) {
-  return launch(stream, kRuns, (params.items * params.lanes + kThreads - 1) / kThreads, 1, &params);
+  return launch(stream, kRuns, ((params.items << params.lane_bits) + kThreads - 1) / kThreads, 1,
+                &params);
 }
 
 Result<void> Kernels::fold(CUstream stream, int kernel, const FoldParams& params) {

@@ -138,7 +138,9 @@ Result<bool> Gpu::move_by_table(Step& step, const RunTables::Table* table, const
                              pointer(params.memory) | pointer(packed);
   params.unit = unit_of(bits);
   const Count units = table->bytes / table->count / params.unit;  // of a run, about
-  params.lanes = static_cast<int>(std::bit_ceil(std::clamp<std::uint64_t>(of(units), 1, 32)));
+  constexpr std::uint64_t kMostLanes = 32;
+  params.lane_bits =
+      static_cast<int>(std::bit_width(std::clamp<std::uint64_t>(of(units), 1, kMostLanes) - 1));
   params.packs = packs ? 1 : 0;
   if (table->stream != step.lane->stream)
     TUTTI_DO(check(driver_.cuStreamWaitEvent(step.lane->stream, table->there, 0), "a wait"));

@@ -18,20 +18,26 @@
 namespace tutti::device {
 
 TUTTI_DEVICE std::int64_t first() {
-  return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  return static_cast<std::int64_t>(blockIdx.y) * blockDim.x + threadIdx.x;
 }
 TUTTI_DEVICE std::int64_t step() {
-  return static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  return static_cast<std::int64_t>(gridDim.y) * blockDim.x;
 }
+// Rows lie side by side in the grid, so that those begin together that lie together in memory.
 TUTTI_DEVICE std::int64_t first_row() {
-  return blockIdx.y;
+  return blockIdx.x;
 }
 TUTTI_DEVICE std::int64_t row_step() {
-  return gridDim.y;
+  return gridDim.x;
 }
-// How many neighbouring threads share a piece of work, where the host proposes so many.
-TUTTI_DEVICE std::int64_t sharing(int threads) {
-  return threads;
+// How many neighbouring threads share a piece of work, where the host proposes so many: a power of
+// two, by its bits.
+TUTTI_DEVICE int sharing(int bits) {
+  return bits;
+}
+// Asks for memory that will be needed.
+TUTTI_DEVICE void ask_for(const void* address) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
 }
 template <class T>
 TUTTI_DEVICE T* reach(T* address, std::int64_t) {
@@ -69,9 +75,10 @@ TUTTI_DEVICE std::int64_t first_row() {
 TUTTI_DEVICE std::int64_t row_step() {
   return 1;
 }
-TUTTI_DEVICE std::int64_t sharing(int) {
-  return 1;
+TUTTI_DEVICE int sharing(int) {
+  return 0;
 }
+TUTTI_DEVICE void ask_for(const void*) {}
 template <class T>
 TUTTI_DEVICE T* reach(T* address, std::int64_t bytes) {
   return static_cast<T*>(tutti_standin_reach(address, static_cast<std::size_t>(bytes)));

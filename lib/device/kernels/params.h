@@ -26,7 +26,7 @@ struct RowsParams {
 // A run of an element, in a table of all its runs in stream order: where it lies, counted from the
 // element's origin, and where it starts in the element's packed bytes. It ends where the next
 // starts.
-struct RunEntry {
+struct alignas(16) RunEntry {
   std::int64_t offset, start;
 };
 
@@ -39,7 +39,7 @@ struct RunsParams {
   std::int64_t from, to;
   char* packed;                    // byte `from` of the stream
   std::int64_t first_item, items;  // of runs, counted through all elements
-  int lanes;                       // threads that share a run
+  int lane_bits;                   // two to the power of it: threads that share a run
   int unit;                        // as above
   int packs;
 };

@@ -13,6 +13,22 @@ struct alignas(16) Sixteen {
   std::uint64_t low, high;
 };
 
+// A GPU writes its memory by so many bytes, and what is written of them in part it reads first.
+constexpr std::uintptr_t kWritten = 32;
+
+// A unit of a block, here in memory and there in the stream. At a block's ends what will be read
+// for being written in part is asked for early: with the unit itself, not when that is written.
+template <class Unit>
+TUTTI_DEVICE void move_unit(bool packs, Unit* here, Unit* there, bool begins, bool ends) {
+  if (packs) {
+    *there = *here;
+    return;
+  }
+  const auto begin = reinterpret_cast<std::uintptr_t>(here), end = begin + sizeof(Unit);
+  if ((begins && begin % kWritten != 0) || (ends && end % kWritten != 0)) tutti::device::ask_for(here);
+  *here = *there;
+}
+
 // The row's memory from its lowest address on, and where its first block is in that.
 struct Span {
   char* data;
@@ -41,10 +57,7 @@ TUTTI_DEVICE void move_row(const RowsParams& p, const KernelRow& row) {
     Unit* const here =
         reinterpret_cast<Unit*>(memory.data + memory.lead + block * row.apart + within);
     Unit* const there = reinterpret_cast<Unit*>(stream + block * row.stream_apart + within);
-    if (p.packs)
-      *there = *here;
-    else
-      *here = *there;
+    move_unit(p.packs != 0, here, there, within == 0, within + static_cast<std::int64_t>(sizeof(Unit)) == row.bytes);
   }
 }
 
@@ -58,34 +71,30 @@ TUTTI_DEVICE void move_rows(const RowsParams& p) {
     move_row<Unit>(p, rows[r]);
 }
 
-// As many threads as `lanes` says for each run, side by side.
+// As many threads as `lane_bits` says for each run, side by side.
 template <class Unit>
 TUTTI_DEVICE void move_runs(const RunsParams& p) {
-  const std::int64_t lanes = tutti::device::sharing(p.lanes);
-  const std::int64_t all = p.items * lanes;
+  const int lane_bits = tutti::device::sharing(p.lane_bits);
+  const std::int64_t lanes = std::int64_t{1} << lane_bits;
+  const std::int64_t all = p.items << lane_bits;
   const RunEntry* const table =
       tutti::device::reach(p.table, (p.runs + 1) * static_cast<std::int64_t>(sizeof(RunEntry)));
   const std::int64_t each = table[p.runs].start;
   for (std::int64_t i = tutti::device::first(); i < all; i += tutti::device::step()) {
-    const std::int64_t item = p.first_item + i / lanes;
-    const std::int64_t element = item / p.runs;
-    const RunEntry* const run = table + (item - element * p.runs);
-    const std::int64_t begin = element * each + run[0].start;
-    const std::int64_t end = element * each + run[1].start;
+    const std::int64_t item = p.first_item + (i >> lane_bits);
+    const std::int64_t element = item / p.runs, at = item - element * p.runs;
+    const RunEntry run = table[at];
+    const std::int64_t begin = element * each + run.start;
+    const std::int64_t end = element * each + table[at + 1].start;
     const std::int64_t from = begin < p.from ? p.from : begin;
     const std::int64_t bytes = (end < p.to ? end : p.to) - from;
     char* const memory =
-        tutti::device::reach(p.memory + element * p.extent + run->offset + (from - begin), bytes);
+        tutti::device::reach(p.memory + element * p.extent + run.offset + (from - begin), bytes);
     char* const stream = tutti::device::reach(p.packed + (from - p.from), bytes);
     const std::int64_t units = bytes / static_cast<std::int64_t>(sizeof(Unit));
-    for (std::int64_t unit = i % lanes; unit < units; unit += lanes) {
-      Unit* const here = reinterpret_cast<Unit*>(memory) + unit;
-      Unit* const there = reinterpret_cast<Unit*>(stream) + unit;
-      if (p.packs)
-        *there = *here;
-      else
-        *here = *there;
-    }
+    for (std::int64_t unit = i & (lanes - 1); unit < units; unit += lanes)
+      move_unit(p.packs != 0, reinterpret_cast<Unit*>(memory) + unit,
+                reinterpret_cast<Unit*>(stream) + unit, unit == 0, unit == units - 1);
   }
 }
 

@@ -132,7 +132,12 @@ class Area {
       return;
     }
     enter();
-    CU(cuMemcpyDtoH(content, data_ + at, bytes));  // behind what put() began
+    // Behind what put() began. The driver's own copy that waits would let no other thread's work
+    // begin meanwhile.
+    std::byte* const mirror = static_cast<std::byte*>(mirror_) + at;
+    CU(cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(mirror), data_ + at, bytes, nullptr));
+    CU(cuStreamSynchronize(nullptr));
+    std::memcpy(content, mirror, bytes);
     is_mirror_read_ = false;
     leave();
   }

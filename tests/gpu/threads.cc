@@ -1,6 +1,6 @@
 // Threads with GPU memory of all kinds: messages, sums and partitioned messages, each on a
 // communicator of its own, and calls in a stream that the default stream waits for, all at once.
-// Memory is freed when that stream is at rest.
+// No memory comes or goes while that stream may stand still: the driver waits for it then.
 #include <deque>
 #include <thread>
 
@@ -28,17 +28,29 @@ void in_parts(gpu::Vector<int>& out, gpu::Vector<int>& in, int count, MPI_Comm c
   for (MPI_Request& each : both) MPI_Request_free(&each);
 }
 
-// The same draws on all ranks.
-void ordinary(MPI_Comm comm, unsigned seed, std::deque<gpu::Vector<int>>& kept) {
-  CU(cuCtxSetCurrent(gpu::contexts[0]));
+// What a round sends and receives, and how much: the same draws on all ranks.
+struct Round {
+  int count;
+  gpu::Vector<int> out, in;
+  Round(int of, Kind kind) : count(of), out(content(of), kind), in(content(of), kind) {}
+  static std::vector<int> content(int of) { return std::vector<int>(static_cast<std::size_t>(of)); }
+};
+void prepare(std::deque<Round>& rounds, unsigned seed) {
   std::mt19937 draw(seed);
   for (int round = 0; round < kRounds; ++round) {
     const int count = 1 << draw() % 16;
+    const auto kind = static_cast<Kind>(draw() % gpu::kKinds);
+    rounds.emplace_back(count, kind == Kind::other_device ? Kind::device : kind);
+  }
+}
+
+void ordinary(MPI_Comm comm, std::deque<Round>& rounds) {
+  CU(cuCtxSetCurrent(gpu::contexts[0]));
+  for (Round& round : rounds) {
+    const int count = round.count;
     const auto size_of = static_cast<std::size_t>(count);
-    auto kind = static_cast<Kind>(draw() % gpu::kKinds);
-    if (kind == Kind::other_device) kind = Kind::device;
-    auto& out = kept.emplace_back(numbers(size_of, rank), kind);
-    auto& in = kept.emplace_back(std::vector<int>(size_of), kind);
+    gpu::Vector<int>&out = round.out, &in = round.in;
+    out.put(numbers(size_of, rank));
     MPI_Request both[2];
     MPI_Irecv(in.data(), count, MPI_INT, left(), 1, comm, &both[0]);
     MPI_Isend(out.data(), count, MPI_INT, right(), 1, comm, &both[1]);
@@ -82,9 +94,10 @@ int main() {
     const Lane lane(MPI_COMM_WORLD, CU_STREAM_DEFAULT);
     MPI_Comm comms[2];
     std::vector<std::thread> all;
-    std::deque<gpu::Vector<int>> kept[2];
+    std::deque<Round> rounds[2];
     for (MPI_Comm& each : comms) MPI_Comm_dup(MPI_COMM_WORLD, &each);
-    for (unsigned i = 0; i < 2; ++i) all.emplace_back(ordinary, comms[i], i + 1, std::ref(kept[i]));
+    for (unsigned i = 0; i < 2; ++i) prepare(rounds[i], i + 1);
+    for (unsigned i = 0; i < 2; ++i) all.emplace_back(ordinary, comms[i], std::ref(rounds[i]));
     all.emplace_back([&lane] { in_stream(lane); });
     for (std::thread& each : all) each.join();
     for (MPI_Comm& each : comms) MPI_Comm_free(&each);

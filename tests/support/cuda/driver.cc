@@ -229,6 +229,8 @@ CUresult cuModuleLoadData(CUmodule* module, const void* image) {
   ENTER("cuModuleLoadData");
   const std::string ptx = static_cast<const char*>(image);
   if (ptx.find(".target sm_75") == std::string::npos) return CUDA_ERROR_INVALID_PTX;
+  const Alone alone(lock);
+  if (current() != nullptr) await_context(lock, *current());
   *module = new CUmod_st{ptx, current(), false, {}};
   if (current() != nullptr) current()->modules.push_back(*module);
   return CUDA_SUCCESS;
@@ -259,7 +261,7 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
 }
 CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsigned z, unsigned threads,
                         unsigned, unsigned, unsigned, CUstream on, void** params, void**) {
-  ENTER("cuLaunchKernel");
+  ENTER_WORK("cuLaunchKernel");
   CUstream_st* const stream = stream_of(on);
   if (stream == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   if (x == 0 || y == 0 || y > 65535 || z == 0 || z > 65535 || threads == 0 || threads > 1024)

@@ -87,7 +87,13 @@ CUresult release(std::uintptr_t address, Kind kind, Kind other) {
   all.allocations.erase(found);
   if (kind == Kind::pinned || gone.kind == Kind::managed) {
     if (gone.kind == Kind::pinned) all.pinned -= gone.bytes;
-    ::munmap(reinterpret_cast<void*>(gone.begin), gone.bytes);
+    // Small pieces of pinned memory share pages with others: they can be read when they are freed.
+    constexpr std::size_t kShared = std::size_t{2} << 20;
+    auto* const memory = reinterpret_cast<void*>(gone.begin);
+    if (gone.kind == Kind::pinned && gone.bytes < kShared)
+      ::madvise(memory, gone.bytes, MADV_DONTNEED);
+    else
+      ::munmap(memory, gone.bytes);
     return CUDA_SUCCESS;
   }
   Gpu& gpu = *all.gpus[static_cast<std::size_t>(gone.device)];
@@ -193,10 +199,14 @@ CUresult cuMemAlloc(CUdeviceptr* address, size_t bytes) {
 }
 CUresult cuMemFree(CUdeviceptr address) {
   ENTER_UNSAFE("cuMemFree");
-  must_be_untouched_by_others(address, "cuMemFree", __builtin_return_address(0));
-  await_all(lock);
-  if (const Allocation* const found = find(address); found != nullptr && found->kind == Kind::pool)
+  if (const Allocation* const found = find(address);
+      found != nullptr && found->kind == Kind::pool) {  // it waits for nothing
+    must_be_untouched(address, "cuMemFree");
     return release(address, Kind::pool, Kind::pool);
+  }
+  must_be_untouched_by_others(address, "cuMemFree", __builtin_return_address(0));
+  const Alone alone(lock);
+  await_all(lock);
   return release(address, Kind::device, Kind::managed);
 }
 CUresult cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned) {
@@ -217,25 +227,27 @@ CUresult cuMemFreeHost(void* address) {
   ENTER_UNSAFE("cuMemFreeHost");
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   must_be_untouched_by_others(at, "cuMemFreeHost", __builtin_return_address(0));
+  const Alone alone(lock);
   await_all(lock);
   return release(at, Kind::pinned, Kind::pinned);
 }
 CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
-  ENTER("cuMemcpyAsync");
+  ENTER_WORK("cuMemcpyAsync");
   if (const CUresult no = spoil_by_default(stream); no != CUDA_SUCCESS) return no;
   return copy(lock, to, from, bytes, stream, false);
 }
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t bytes, CUstream stream) {
-  ENTER("cuMemcpyHtoDAsync");
+  ENTER_WORK("cuMemcpyHtoDAsync");
   if (const CUresult no = spoil_by_default(stream); no != CUDA_SUCCESS) return no;
   return copy(lock, to, reinterpret_cast<CUdeviceptr>(from), bytes, stream, false);
 }
 CUresult cuMemcpyHtoD(CUdeviceptr to, const void* from, size_t bytes) {
-  ENTER("cuMemcpyHtoD");
+  ENTER_WORK("cuMemcpyHtoD");
   return copy(lock, to, reinterpret_cast<CUdeviceptr>(from), bytes, nullptr, true);
 }
 CUresult cuMemcpyDtoH(void* to, CUdeviceptr from, size_t bytes) {
-  ENTER("cuMemcpyDtoH");
+  ENTER_WORK("cuMemcpyDtoH");
+  const Alone alone(lock);
   return copy(lock, reinterpret_cast<CUdeviceptr>(to), from, bytes, nullptr, true);
 }
 

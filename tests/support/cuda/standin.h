@@ -190,6 +190,7 @@ struct State {
   CUresult fails_with = CUDA_SUCCESS, lost = CUDA_SUCCESS;
   std::vector<TouchesRef> touches;  // of all that has not ended, in any stream
   int waiting_copies = 0;           // that threads wait for inside of the driver
+  int alone = 0;                    // threads that wait there with what most other calls need
   Counts counts;
 };
 State& state();
@@ -255,8 +256,21 @@ EndRef enqueue(CUstream_st& stream, std::function<void()> run, const EndRef& aft
 void await(Lock& lock, const EndRef& end);
 void await_context(Lock& lock, CUctx_st& context);
 void await_all(Lock& lock);
-// What makes something waits for copies that others wait for: seen with driver 580.
+// Seen with driver 580 (tests/gpu/driver_waits.cc): what makes something waits for copies that
+// others wait for; and who frees memory, loads a module or copies to the host at once waits for
+// streams, and meanwhile nobody makes anything or gives a stream work, but for words.
 void await_waiting_copies(Lock& lock);
+void await_alone(Lock& lock);
+class Alone {
+ public:
+  explicit Alone(Lock& held);
+  ~Alone();
+  Alone(const Alone&) = delete;
+  Alone& operator=(const Alone&) = delete;
+
+ private:
+  const int counts_;
+};
 
 }  // namespace standin
 
@@ -265,6 +279,10 @@ void await_waiting_copies(Lock& lock);
   standin::Lock lock(standin::state().mutex);                                                    \
   if (const CUresult no = standin::enter(name, __builtin_return_address(0)); no != CUDA_SUCCESS) \
   return no
+// The same of those that give a stream work.
+#define ENTER_WORK(name) \
+  ENTER(name);           \
+  standin::await_alone(lock)
 // The same of those that are unsafe while a stream is captured.
 #define ENTER_UNSAFE(name) \
   ENTER(name);             \

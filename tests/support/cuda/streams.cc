@@ -115,7 +115,19 @@ void await_all(Lock& lock) {
 }
 
 void await_waiting_copies(Lock& lock) {
-  state().ends.wait(lock, [] { return state().waiting_copies == 0; });
+  state().ends.wait(lock, [] { return state().waiting_copies == 0 && state().alone == 0; });
+}
+
+void await_alone(Lock& lock) {
+  state().ends.wait(lock, [] { return state().alone == 0; });
+}
+
+Alone::Alone(Lock& /*held*/) : counts_(state().has_shared_queues ? 1 : 0) {
+  state().alone += counts_;
+}
+Alone::~Alone() {
+  state().alone -= counts_;
+  state().ends.notify_all();
 }
 
 }  // namespace standin
@@ -195,7 +207,7 @@ CUresult cuEventDestroy(CUevent event) {
   return CUDA_SUCCESS;
 }
 CUresult cuEventRecord(CUevent event, CUstream on) {
-  ENTER("cuEventRecord");
+  ENTER_WORK("cuEventRecord");
   if (const CUresult no = spoil_by_default(on); no != CUDA_SUCCESS) return no;
   CUstream_st* const stream = stream_of(on);
   if (stream == nullptr) return CUDA_ERROR_INVALID_CONTEXT;

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "standin_nccl.h"
 
@@ -84,11 +85,15 @@ void run(void* data) {
   delete what;
 }
 
-// STANDIN_NCCL_ALLOCATES=1: it takes memory for a call, as for the first of an algorithm: the
-// driver may wait for all streams of the context then, also for one that stands still.
-bool allocates() {
-  static const bool is_told = std::getenv("STANDIN_NCCL_ALLOCATES") != nullptr;
-  return is_told;
+// It takes memory for this call, and gives some back.
+bool allocates(ncclComm& comm) {
+  static const char* const told = std::getenv("STANDIN_NCCL_ALLOCATES");
+  const bool is_first = !std::exchange(comm.has_allocated, true);
+  return told != nullptr && (is_first || std::string_view(told) != "first");
+}
+bool allocate() {
+  CUdeviceptr memory = 0;
+  return cuMemAlloc(&memory, 8) == CUDA_SUCCESS && cuMemFree(memory) == CUDA_SUCCESS;
 }
 
 // NCCL may take a call at once or a little later, in a thread of its own.
@@ -96,15 +101,16 @@ ncclResult_t launch(ncclComm* comm, CUstream stream, Call call) {
   ++comm->in_stream;
   auto* const what = new InStream{comm, std::move(call)};
   static std::atomic<unsigned> calls{0};
-  if (++calls % 2 == 0 && !allocates())
+  const bool takes_memory = allocates(*comm);
+  if (++calls % 2 == 0 && !takes_memory)
     return cuLaunchHostFunc(stream, run, what) == CUDA_SUCCESS ? ncclSuccess
                                                                : ncclUnhandledCudaError;
   comm->state.store(ncclInProgress);
   ++comm->on_its_way;
-  std::thread([comm, stream, what] {
+  std::thread([comm, stream, what, takes_memory] {
     ::usleep(200);
     const bool is_good = cuCtxPushCurrent(comm->context) == CUDA_SUCCESS &&
-                         (!allocates() || cuCtxSynchronize() == CUDA_SUCCESS) &&
+                         (!takes_memory || allocate()) &&
                          cuLaunchHostFunc(stream, run, what) == CUDA_SUCCESS;
     if (!is_good) note_error("the stream took nothing");
     ncclResult_t in_progress = ncclInProgress;  // unless the work has failed by now

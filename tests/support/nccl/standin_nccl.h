@@ -9,7 +9,9 @@
 //   - an abort ends what is in the stream, here alone.
 //
 // STANDIN_NCCL_ROOM=1: kernels of two communicators do not fit on a GPU together.
-// STANDIN_NCCL_ALLOCATES=1: each call waits for what all streams of its GPU hold (nccl.cc).
+// STANDIN_NCCL_ALLOCATES=1: each call takes memory, and gives some back, as a real one does in the
+// first of an algorithm: the driver waits for all streams of the context then, also for one that
+// stands still. =first: the first call of a communicator does.
 // STANDIN_NCCL_FAIL says which function fails (trouble.cc), STANDIN_NCCL_VERSION what version this
 // is.
 //
@@ -103,7 +105,7 @@ struct ncclComm {
   std::atomic<bool> is_aborted{false};
   std::atomic<int> in_stream{0}, on_its_way{0};
   std::uint64_t meetings = 0;  // of the stream's thread
-  bool is_final = false;
+  bool is_final = false, has_allocated = false;
 };
 
 namespace standin_nccl {

@@ -38,8 +38,8 @@ void messages(void* mine, void* other, int bytes) {
     if (rank == 1) MPI_Recv(other, bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   };
   const bool sends = rank == 0;
-  expect("a message", "cuPointerGetAttribute", sends ? 2 : 1, send);
-  expect("a message", "cuPointerGetAttributes", 0, send);
+  expect("a message", "cuPointerGetAttributes", sends ? 2 : 1, send);
+  expect("a message", "cuPointerGetAttribute", 0, send);
   expect("a message", "cuStreamIsCapturing", 1, send);
   expect("a message", "cuMemcpyAsync", sends ? 0 : 1, send);
   MPI_Request both[2];
@@ -49,8 +49,8 @@ void messages(void* mine, void* other, int bytes) {
     MPI_Startall(2, both);
     MPI_Waitall(2, both, MPI_STATUSES_IGNORE);
   };
-  expect("persistent ones", "cuPointerGetAttribute", 3, start);
-  expect("persistent ones", "cuPointerGetAttributes", 0, start);
+  expect("persistent ones", "cuPointerGetAttributes", 3, start);
+  expect("persistent ones", "cuPointerGetAttribute", 0, start);
   for (MPI_Request& each : both) MPI_Request_free(&each);
 }
 

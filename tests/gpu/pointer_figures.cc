@@ -49,8 +49,11 @@ int main() {
     return 1;
   }
   unsigned long long id = 0, sum = 0;
+  unsigned type = 0;
+  CUpointer_attribute which[] = {CU_POINTER_ATTRIBUTE_BUFFER_ID, CU_POINTER_ATTRIBUTE_MEMORY_TYPE};
+  void* values[] = {&id, &type};
   tell("the driver's answer alone",
-       [&] { driver.cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, memory); });
+       [&] { driver.cuPointerGetAttributes(2, which, values, memory); });
   tell("a known allocation", [&] { sum += static_cast<unsigned>(pointers.find(known).ordinal); });
   tell("a host's, asked by a call", [&] { sum += vendor->owner_of(&here) != nullptr ? 1 : 0; });
   return sum == 0 ? 0 : 1;

@@ -64,14 +64,15 @@ class ReadablePages {
 class Pointers {
  public:
   explicit Pointers(const Driver& driver) : driver_(driver) {}
-  Pointer find(const void* address);
+  // Holds until the next question.
+  const Pointer& find(const void* address);
   std::uint64_t asked() const { return asked_; }    // allocations that were new to us, so far
   std::uint64_t looked() const { return looked_; }  // addresses that the kernel was asked about
 
  private:
-  Pointer look_up(CUdeviceptr address, unsigned long long id);
+  const Pointer& look_up(CUdeviceptr address, unsigned long long id);
   Pointer ask(CUdeviceptr address) const;
-  Pointer without_id(std::uintptr_t address);
+  const Pointer& without_id(std::uintptr_t address);
   const Pointer* known_at(std::uintptr_t address) const;  // of a GPU; null: none that is kept
 
   static constexpr std::size_t kKept = 256;
@@ -79,6 +80,7 @@ class Pointers {
   std::uint64_t asked_ = 0, looked_ = 0;
   ReadablePages readable_;
   std::array<Pointer, kKept> known_;                   // by number; 0: none
+  Pointer other_;                                      // that is not kept
   std::uintptr_t lowest_ = UINTPTR_MAX, highest_ = 0;  // of all that were known
 };
 

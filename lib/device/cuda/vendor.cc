@@ -46,7 +46,7 @@ bool Cuda::is_loaded() {
 
 types::Device* Cuda::owner_of(const void* address, bool begins_call) {
   if (!is_found_ && !is_loaded()) return nullptr;
-  const Pointer pointer = pointers_.find(address);
+  const Pointer& pointer = pointers_.find(address);
   if (pointer.is_host()) return nullptr;
   if (pointer.kind == PointerKind::freed)
     return refuse(address, pointer.ordinal,
@@ -208,7 +208,7 @@ Gpu* Cuda::gpu_of(const Pointer& pointer, std::string* why) {
 
 Result<types::Exported> Cuda::share(const Memory& memory, types::Courier& courier) {
   if (!is_found_) return fail(Code::unsupported, "this process has no CUDA");
-  const Pointer pointer = pointers_.find(memory.data);
+  const Pointer& pointer = pointers_.find(memory.data);
   if (pointer.is_host() || !pointer.is_there())
     return fail(Code::unsupported, std::string("it is ") + name_of(pointer.kind));
   std::string why;

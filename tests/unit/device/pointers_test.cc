@@ -119,7 +119,9 @@ TEST_CASE("where CUDA has no GPU all memory is the host's", "[device]") {
   const Gpus gpus;
   device::cuda::Driver without = gpus.driver;
   static CUresult said = CUDA_SUCCESS;
-  without.cuPointerGetAttribute = [](void*, CUpointer_attribute, CUdeviceptr) { return said; };
+  without.cuPointerGetAttributes = [](unsigned, CUpointer_attribute*, void**, CUdeviceptr) {
+    return said;
+  };
   Pointers pointers(without);
   int here = 0;
   for (const CUresult each :
@@ -135,8 +137,9 @@ TEST_CASE("a GPU that is lost leaves the host's memory what it was", "[device]")
   const Gpus gpus;
   device::cuda::Driver driver = gpus.driver;
   static CUresult lost = CUDA_SUCCESS;
-  driver.cuPointerGetAttribute = [](void* value, CUpointer_attribute what, CUdeviceptr address) {
-    return lost != CUDA_SUCCESS ? lost : cuPointerGetAttribute(value, what, address);
+  driver.cuPointerGetAttributes = [](unsigned count, CUpointer_attribute* which, void** values,
+                                     CUdeviceptr address) {
+    return lost != CUDA_SUCCESS ? lost : cuPointerGetAttributes(count, which, values, address);
   };
   Pointers pointers(driver);
   CUdeviceptr managed = 0;  // which the processor can read, too

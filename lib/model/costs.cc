@@ -15,7 +15,7 @@ namespace {
 constexpr double kBitsPerByte = 8;
 constexpr double kMostFigure = 1e6;  // us or GB/s: beyond is a mistake
 constexpr double kLeastFigure = 1e-6;
-constexpr std::string_view kFold = "fold";
+constexpr std::string_view kFold = "fold", kGpuFold = "gpu_fold";
 
 std::optional<double> figure(std::string_view word) {
   word = text::trim(word);
@@ -39,9 +39,9 @@ std::vector<double> figures(std::string_view words, std::size_t least, std::size
 
 // False: it cannot be read.
 bool set(Costs& costs, std::string_view name, std::string_view words) {
-  if (name == kFold) {
+  if (name == kFold || name == kGpuFold) {
     const auto rate = figures(words, 1, 1);
-    if (!rate.empty()) costs.fold_gigabytes = rate[0];
+    if (!rate.empty()) (name == kFold ? costs.fold_gigabytes : costs.gpu_fold_gigabytes) = rate[0];
     return !rate.empty();
   }
   const auto kind = std::ranges::find(kLinkKinds, name);
@@ -79,7 +79,8 @@ Result<Costs> parse_costs(std::string_view text) {
     if (!has_value || !set(costs, text::trim(word.substr(0, equals)), word.substr(equals + 1)))
       return fail(Code::arg, "costs: '" + std::string(word) +
                                  "' is neither KIND=LATENCY:RATE[:MOST], in us and GB/s, of tcp, "
-                                 "rdma, shm, self, gpu or nccl, nor fold=RATE");
+                                 "rdma, shm, self, gpu, ipc or nccl, nor fold=RATE or "
+                                 "gpu_fold=RATE");
   }
   return costs;
 }
@@ -91,7 +92,8 @@ std::string text_of(const Costs& costs) {
     text += std::string(kLinkKinds[i]) + "=" + shortest(row.latency_us) + ":" +
             shortest(row.gigabytes) + ":" + shortest(row.most_gigabytes) + ",";
   }
-  return text + std::string(kFold) + "=" + shortest(costs.fold_gigabytes);
+  return text + std::string(kFold) + "=" + shortest(costs.fold_gigabytes) + "," +
+         std::string(kGpuFold) + "=" + shortest(costs.gpu_fold_gigabytes);
 }
 
 }  // namespace tutti::model

@@ -36,26 +36,30 @@ inline constexpr double kMeetShare = 0.4;
 inline constexpr double kDirectShare = 0.8;
 
 // A kind that is none of these costs what the first costs. gpu: what the copies add to a message
-// between the memories of two GPUs, and carry; nccl: a call of NCCL's inside a host, to begin, and
-// what passes each GPU meanwhile.
-inline constexpr std::array<std::string_view, 6> kLinkKinds{"tcp",  "rdma", "shm",
-                                                            "self", "gpu",  "nccl"};
+// between hosts out of a GPU's memory into another's, and carry; ipc: such a message inside a host,
+// which the receiver's GPU reads; nccl: a call of NCCL's inside a host, to begin, and what passes
+// each GPU meanwhile.
+inline constexpr std::array<std::string_view, 7> kLinkKinds{"tcp", "rdma", "shm", "self",
+                                                            "gpu", "ipc",  "nccl"};
 
 struct Costs {
-  // Measured on machines of two to four cores; the last two are assumed.
-  std::array<CostRow, kLinkKinds.size()> links{CostRow{15, 1.2, 4},   CostRow{2, 10, 50},
-                                               CostRow{0.12, 40, 40}, CostRow{0.05, 50, 50},
-                                               CostRow{10, 10, 10},   CostRow{20, 20, 20}};
-  double fold_gigabytes = 10;  // a second of a sum: two bytes are read and one is written
+  // Measured on machines of two to four cores. Of GPUs the latencies, on an H200; their rates are
+  // assumed, between those of PCIe and of one GPU's memory.
+  std::array<CostRow, kLinkKinds.size()> links{
+      CostRow{15, 1.2, 4}, CostRow{2, 10, 50},    CostRow{0.12, 40, 40}, CostRow{0.05, 50, 50},
+      CostRow{15, 10, 10}, CostRow{15, 200, 200}, CostRow{20, 200, 200}};
+  double fold_gigabytes = 10;       // a second of a sum: two bytes are read and one is written
+  double gpu_fold_gigabytes = 400;  // the same by a GPU
 
   // Of a kind of link on a wire of so many Gbit/s, which bounds what the link is said to carry; 0:
   // not known, or no wire.
   LinkClass of_link(std::string_view kind, double wire_gbits) const;
   double fold_us_per_byte() const { return 1e-3 / fold_gigabytes; }  // of the result
+  double gpu_fold_us_per_byte() const { return 1e-3 / gpu_fold_gigabytes; }
 };
 
-// "tcp=15:1.2:4,fold=10": KIND=LATENCY:RATE[:MOST] and fold=RATE, in us and GB/s; what is not named
-// is as built in. Errors: what cannot be read, and what may stand there.
+// "tcp=15:1.2:4,fold=10": KIND=LATENCY:RATE[:MOST], fold=RATE and gpu_fold=RATE, in us and GB/s;
+// what is not named is as built in. Errors: what cannot be read, and what may stand there.
 Result<Costs> parse_costs(std::string_view text);
 // All of it; parse_costs() makes the same table of it, to the bit.
 std::string text_of(const Costs& costs);

@@ -17,6 +17,13 @@ constexpr double kWorthSegments = 0.9;
 // Segments that are weighed: powers of two around the product of bandwidth and latency.
 constexpr std::int64_t kSmallestSegment = 8 << 10;
 constexpr std::int64_t kLargestSegment = 1 << 20;
+constexpr double kMostProducts = 8;  // in one segment, where that is more
+
+std::int64_t largest_segment(const TeamFacts& team) {
+  const LinkClass& link = team.hosts > 1 ? team.between : team.inside;
+  return std::max<std::int64_t>(kLargestSegment,
+                                std::llround(kMostProducts * link.latency_us / link.us_per_byte));
+}
 
 // Everyone writes once and reads once, each folds its share.
 double delegate_us(const Question& question, const TeamFacts& team) {
@@ -54,7 +61,8 @@ std::int64_t segment_for(const Algorithm& algorithm, const Question& question,
   if (const auto forced = knobs.integer("TUTTI_SEGMENT_BYTES"); forced > 0) return forced;
   std::int64_t best = 0;
   double best_us = kWorthSegments * predict_us(algorithm, question, team, 0);
-  for (std::int64_t segment = kSmallestSegment; segment <= kLargestSegment; segment *= 2) {
+  const std::int64_t largest = largest_segment(team);
+  for (std::int64_t segment = kSmallestSegment; segment <= largest; segment *= 2) {
     if (segment >= question.bytes) break;
     const double us = predict_us(algorithm, question, team, segment);
     if (us < best_us) {

@@ -13,7 +13,7 @@ using coll::Collective;
 
 constexpr double kForEver_us = 1e15;
 
-// A message between GPUs passes two copies beside its link, which overlap with it.
+// A message between hosts passes two copies beside its link, which overlap with it.
 LinkClass from_gpu_to_gpu(const LinkClass& link, const LinkClass& copies) {
   return {link.latency_us + copies.latency_us, std::max(link.us_per_byte, copies.us_per_byte)};
 }
@@ -21,10 +21,10 @@ LinkClass from_gpu_to_gpu(const LinkClass& link, const LinkClass& copies) {
 }  // namespace
 
 TeamFacts facts_on_gpus(const TeamFacts& team, const model::Costs& costs) {
-  const LinkClass copies = costs.of_link("gpu", 0);
   TeamFacts facts = team;
-  facts.inside = from_gpu_to_gpu(team.inside, copies);
-  facts.between = from_gpu_to_gpu(team.between, copies);
+  facts.inside = costs.of_link("ipc", 0);
+  facts.between = from_gpu_to_gpu(team.between, costs.of_link("gpu", 0));
+  facts.fold_us_per_byte = costs.gpu_fold_us_per_byte();
   return facts;
 }
 

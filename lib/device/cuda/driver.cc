@@ -43,6 +43,12 @@ CUresult Driver::record_default(CUevent event) const {
   return said == CUDA_SUCCESS ? cuEventRecord(event, CU_STREAM_LEGACY) : said;
 }
 
+CUresult Driver::query_default() const {
+  CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+  const CUresult said = cuStreamIsCapturing(CU_STREAM_LEGACY, &capture);
+  return said == CUDA_SUCCESS ? cuStreamQuery(CU_STREAM_LEGACY) : said;
+}
+
 std::string Driver::text_of(CUresult result) const {
   const char *name = nullptr, *words = nullptr;
   if (cuGetErrorName(result, &name) != CUDA_SUCCESS || name == nullptr) name = "an unknown error";

@@ -75,10 +75,11 @@ struct Driver {
   // False: the process has not loaded libcuda. Throws nothing, loads nothing. A copy that lacks a
   // function is told once and counts as none.
   bool find();
-  // Records `event` behind all that the context's default stream holds, which nothing may be put
-  // into while a stream that waits for it is captured. That is asked first: to try spoils the
-  // graph.
+  // Records `event` behind all that the context's default stream holds, and all that this waits
+  // for; or asks whether that is through. Nothing may be put into it, nor asked of it, while a
+  // stream that waits for it is captured. That is asked first: to try spoils the graph.
   CUresult record_default(CUevent event) const;
+  CUresult query_default() const;
   // "CUDA_ERROR_X (what that is)", and what to try.
   std::string text_of(CUresult result) const;
 };

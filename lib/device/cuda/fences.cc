@@ -6,14 +6,23 @@
 
 namespace tutti::device::cuda {
 
-// If it fails, so does the work that would have waited for it: the event would still stand for what
-// an earlier call waited for.
+// Mostly the default stream is idle, and asking is quicker than an event.
+//
+// If that fails, so does the work that would have waited: the event would still stand for what an
+// earlier call waited for.
 void Gpu::begin_call() {
   fence_failure_ = CUDA_ERROR_CONTEXT_IS_DESTROYED;
   if (is_abandoned_) return;
   const Current current(driver_, context_);
-  fence_failure_ = driver_.record_default(fence_);
-  for (Lane& lane : lanes_) lane.needs_fence = true;
+  fence_failure_ = driver_.query_default();
+  const bool is_busy = fence_failure_ == CUDA_ERROR_NOT_READY;
+  if (is_busy) fence_failure_ = driver_.record_default(fence_);
+  set_fence(is_busy);
+}
+
+void Gpu::set_fence(bool is_ahead) {
+  is_fence_ahead_ = is_ahead;
+  for (Lane& lane : lanes_) lane.needs_fence = is_ahead;
 }
 
 types::Device::Mark Gpu::take_mark() {
@@ -46,13 +55,14 @@ bool Gpu::is_reached(Mark& mark) {
 void Gpu::begin_marked_call(Mark& mark) {
   events_.push_back(std::exchange(fence_, static_cast<CUevent>(mark.event)));
   fence_failure_ = static_cast<CUresult>(mark.failure);
-  for (Lane& lane : lanes_) lane.needs_fence = true;
+  set_fence(true);
 }
 
-// Mostly the caller's stream is idle, and asking is quicker than to have a stream wait.
 bool Gpu::is_fence_reached() {
-  if (fence_failure_ != CUDA_SUCCESS || driver_.cuEventQuery(fence_) != CUDA_SUCCESS) return false;
-  for (Lane& lane : lanes_) lane.needs_fence = false;
+  if (fence_failure_ != CUDA_SUCCESS) return false;
+  if (!is_fence_ahead_) return true;
+  if (driver_.cuEventQuery(fence_) != CUDA_SUCCESS) return false;
+  set_fence(false);
   return true;
 }
 
@@ -67,6 +77,7 @@ Result<void> Gpu::await_fences(const Step& step) {
   if (job.what != What::copy || job.from.device == this || job.begun > 0) return {};
   const auto* const other = static_cast<const Gpu*>(job.from.device);
   TUTTI_DO(check(other->fence_failure_, kMark));
+  if (!other->is_fence_ahead_) return {};
   return check(driver_.cuStreamWaitEvent(lane.stream, other->fence_, 0), "a wait for the caller");
 }
 

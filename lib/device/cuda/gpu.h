@@ -145,6 +145,7 @@ class Gpu final : public types::Device {
   Result<void> measure();
   // What the caller gave the GPUs of this step comes before it.
   Result<void> await_fences(const Step& step);
+  void set_fence(bool is_ahead);
   bool is_fence_reached();
   bool has_ended(const Step& step);
   void end_step(Lane& lane);
@@ -165,6 +166,8 @@ class Gpu final : public types::Device {
   CUstream idle_ = nullptr;    // holds nothing
   // Behind what the caller's default stream held: our lanes wait for it.
   CUevent fence_ = nullptr;
+  bool is_fence_ahead_ =
+      false;  // false: it was seen to have come, or there was nothing to wait for
   // Why it could not be recorded; work that would wait for it fails until another call begins.
   CUresult fence_failure_ = CUDA_SUCCESS;
   static constexpr std::size_t kSpare = std::size_t{1} << 20;

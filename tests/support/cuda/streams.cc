@@ -225,7 +225,18 @@ CUresult cuStreamQuery(CUstream on) {
   ENTER_UNSAFE("cuStreamQuery");
   CUstream_st* const stream = stream_of(on);
   if (stream == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-  return stream->last == nullptr || stream->last->has_come ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+  if (const CUresult no = spoil_by_default(on); no != CUDA_SUCCESS) return no;
+  // The legacy stream has to wait for what blocks it.
+  CUctx_st& context = *stream->context;
+  const bool is_legacy = stream == context.legacy.get();
+  const auto is_through = [](const CUstream_st* each) {
+    return each == nullptr || each->last == nullptr || each->last->has_come;
+  };
+  const bool is_free = !is_legacy || (is_through(context.per_thread.get()) &&
+                                      std::ranges::all_of(context.streams, [&](const auto* each) {
+                                        return !each->is_blocking || is_through(each);
+                                      }));
+  return is_free && is_through(stream) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 CUresult cuStreamGetCtx(CUstream on, CUcontext* context) {
   ENTER("cuStreamGetCtx");

@@ -1,4 +1,5 @@
-// What a caller gave the GPU before its call comes first: an event behind it in the default stream.
+// What a caller gave the GPU before its call comes first: an event behind it in the default stream,
+// unless that is idle.
 #include <utility>
 
 #include "device/cuda/current.h"

@@ -265,7 +265,7 @@ TEST_CASE("programs and parameters come from files", "[cli]") {
   CHECK(job->placement.oversubscribe);
   CHECK(job->launch_agent == "rsh");
   CHECK(job->rank.costs.starts_with("tcp=7:3:3,"));
-  CHECK(job->rank.costs.ends_with(",fold=4"));
+  CHECK(job->rank.costs.find(",fold=4,") != std::string::npos);
   CHECK_FALSE(parse_command_line(cut("prun --rankfile none ./a"), around));
 }
 

@@ -35,10 +35,12 @@ class CallScope {
     entered_ = std::atomic_ref(process.world).load(std::memory_order_acquire);
     allowed_ = entered_ != nullptr || when == anytime;
     if (entered_ == nullptr) return;
-    if (process.gated) [[unlikely]]
+    if (process.gated) [[unlikely]] {
       entered_->enter();
-    else if (when == inside)
+      process.inside.add(number);
+    } else if (when == inside) {
       come_alone();
+    }
     watch::enter(*process.watch, number);
     if (process.recorder != nullptr) [[unlikely]]
       begin_ns_ = now_ns();
@@ -49,8 +51,11 @@ class CallScope {
     if (process.recorder != nullptr) [[unlikely]]
       process.recorder->end(number_, begin_ns_);
     watch::leave(*process.watch);
-    if (process.gated) [[unlikely]]
+    if (process.gated) [[unlikely]] {
+      process.inside.drop(number_);
+      if (!process.inside.is_empty()) watch::enter(*process.watch, process.inside.any());
       entered_->leave();
+    }
   }
   CallScope(const CallScope&) = delete;
   CallScope& operator=(const CallScope&) = delete;

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "mpi/inside.h"
 #include "world/world.h"
 
 namespace tutti::watch {
@@ -37,6 +38,7 @@ struct Process {
   // release in init and finalize, acquire in MPI_Initialized and MPI_Finalized: a thread that
   // sees "running" also sees the pointers above.
   std::atomic<ProcessPhase> phase{ProcessPhase::before_init};
+  CallsInside inside;  // with a gate
 };
 extern constinit Process process;
 

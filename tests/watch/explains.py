@@ -42,6 +42,8 @@ def main():
             check(said.count("different collectives") == 1 and words in said, f"{what}: both calls are named", said)
 
         dies(prun, where, last, program)
+    status, said = run(prun, ["--timeout", "4", "-np", "2"], program, "in a thread")
+    check(status == 207 and "ranks 0-1: MPI_Recv" in said, "a thread's call is named, though another left one later", said)
     for wish in ("warn", "off"):  # by default it ends at once
         knobs = ["-x", f"TUTTI_MISMATCH={wish}", "-x", "TUTTI_SINGLE_COPY=on"]
         status, said = run(prun, ["--hang-report", "0.5", "--timeout", "8", "-np", "2", *knobs], program, "out of step")

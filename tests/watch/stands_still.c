@@ -1,6 +1,7 @@
 /* Jobs that go wrong in ways prun must explain: the last rank never comes, or comes to another call,
    or dies while the others wait for it. */
 #include <mpi.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,14 +21,33 @@ static void out_of_step(int last) {
   if (!last) MPI_Barrier(MPI_COMM_WORLD);
 }
 
+static void* receives(void* says_so) {
+  int value;
+  *(volatile int*)says_so = 1;
+  MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  return NULL;
+}
+
+/* One thread is in a call when another leaves one. */
+static void in_a_thread(void) {
+  pthread_t thread;
+  volatile int has_begun = 0;
+  pthread_create(&thread, NULL, receives, (void*)&has_begun);
+  while (!has_begun) usleep(1000);
+  usleep(200000);
+  MPI_Barrier(MPI_COMM_WORLD);
+  pthread_join(thread, NULL);
+}
+
 int main(int argc, char** argv) {
-  int rank, size, values[4] = {0};
+  int rank, size, level, values[4] = {0};
   const char* what = argc > 1 ? argv[1] : "";
-  MPI_Init(&argc, &argv);
+  MPI_Init_thread(&argc, &argv, strcmp(what, "in a thread") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Barrier(MPI_COMM_WORLD);
   int last = rank == size - 1;
+  if (strcmp(what, "in a thread") == 0) in_a_thread();
   if (strcmp(what, "missing") == 0 && last) lost_in_thought();
   if (strcmp(what, "killed") == 0 && last) raise(SIGKILL);
   if (strcmp(what, "echo") == 0 && last) { /* its loss is told before its death */

@@ -96,7 +96,7 @@ static Code run_by_ours(Communicator& comm, const CollCall& call) {
 [[gnu::noinline, gnu::cold]] static Code run_asking(Communicator& comm, const CollCall& call) {
   if (const auto code = run_on_gpus(comm, call)) return *code;
   const Code code = run_by_ours(comm, call);
-  ended_by_ours(comm);
+  ended_by_ours(comm, code);
   return code;
 }
 

@@ -112,11 +112,11 @@ void explain_verdict(Communicator& comm, Collective collective, const select::Co
                          contest.why(can));
 }
 
-// What the call before took, with the slowest of the members.
+// What the call before took, with the slowest of the members; nothing if it failed with one.
 void learn(Communicator& comm, std::int64_t ns) {
   GpuCalls& calls = *comm.state().gpu_calls;
   const auto found = calls.contests.find(key_of(calls.last.collective, calls.last.bytes));
-  if (found != calls.contests.end() && ns > 0) {
+  if (found != calls.contests.end() && ns > 0 && ns != GpuCalls::kSaysNothing) {
     found->second.took(calls.last.way, static_cast<double>(ns) / 1e3);
     explain_verdict(comm, calls.last.collective, found->second);
   }
@@ -205,7 +205,7 @@ std::optional<Code> run_agreed(Communicator& comm, const CollCall& call, const G
   remember(comm, Communicator::State::Kind::blocking,
            {said.said.fingerprint, 0, said.said.root, call.is_last}, said.said.block);
   const Code code = run_by(way, comm, said);
-  calls.last.ns = now_ns() - begin_ns;
+  calls.last.ns = code == Code::ok ? now_ns() - begin_ns : GpuCalls::kSaysNothing;
   return code;
 }
 
@@ -296,9 +296,10 @@ void tell_not_waited_for(Communicator& comm, const CollCall& call, const engine:
   is_forced ? log::warn(line) : log::explain(line);
 }
 
-void ended_by_ours(Communicator& comm) {
+void ended_by_ours(Communicator& comm, Code code) {
   const auto& calls = comm.state().gpu_calls;
-  if (calls != nullptr && calls->last.ns < 0) calls->last.ns += now_ns();
+  if (calls == nullptr || calls->last.ns >= 0) return;
+  calls->last.ns = code == Code::ok ? calls->last.ns + now_ns() : GpuCalls::kSaysNothing;
 }
 
 }  // namespace tutti::comm

@@ -60,6 +60,8 @@ struct GpuCalls {
   };
   std::optional<Streamed> streamed;
 
+  static constexpr std::int64_t kSaysNothing = INT64_MAX;  // of a call that failed: the greatest
+
   // What was learnt, by collective and power of two of its bytes.
   std::map<std::uint64_t, select::Contest> contests;
   struct {
@@ -75,7 +77,7 @@ struct GpuCalls {
 // Nothing: the call goes by ours, and that it has ended is said. Only where State::asks_gpus says
 // so.
 std::optional<Code> run_on_gpus(Communicator& comm, const CollCall& call);
-void ended_by_ours(Communicator& comm);
+void ended_by_ours(Communicator& comm, Code code);
 // As run(), without a word to the watch record: of a call within a call (collectives.cc).
 Code run_within(Communicator& comm, const CollCall& call);
 

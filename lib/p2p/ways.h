@@ -40,9 +40,9 @@ class Ways {
     if (under_way_++ == 0) stretch_ = {true, size, way_of(judge.next()), 0, 0, 0, now_ns};
     stretch_.is_judged &= size == stretch_.size && stretch_.messages < kMostTogether;
     const Way kept = way_of(judge.kept());
-    const bool is_tried_enough = stretch_.way != kept && stretch_.bytes >= most_tried_;
-    if (!stretch_.is_judged || is_tried_enough) return kept;
+    if (!stretch_.is_judged) return kept;
     ++stretch_.messages;
+    if (stretch_.way != kept && stretch_.bytes >= most_tried_) return kept;
     ++stretch_.left;
     stretch_.bytes += std::max<std::uint64_t>(bytes, least_);
     return stretch_.way;
@@ -66,9 +66,12 @@ class Ways {
     const auto counted = static_cast<double>(std::max<std::uint64_t>(bytes, least_));
     return judge_of(bytes).worth(way_of(way)) * counted / kPaceBytes;
   }
-  // So many of the next messages of this size come in frames whatever they take.
+  // So many of the next messages of this size come in frames whatever they take. None while the
+  // other way is tried: that may tell otherwise.
   std::uint32_t skip(std::uint64_t bytes) {
-    return kept(bytes) == frames ? judges_[size_class(bytes, least_, kSizes)].skip() : 0;
+    const bool is_trial = stretch_.is_judged && stretch_.way != kept(bytes);
+    if (is_trial || kept(bytes) != frames) return 0;
+    return judges_[size_class(bytes, least_, kSizes)].skip();
   }
 
  private:
@@ -88,7 +91,7 @@ class Ways {
     bool is_judged = false;
     std::size_t size = 0;
     Way way = frames;
-    std::uint32_t messages = 0, left = 0;  // that are timed; of them under way
+    std::uint32_t messages = 0, left = 0;  // all of them; those that are timed and under way
     std::uint64_t bytes = 0;
     std::int64_t began_ns = 0;
   } stretch_;  // since messages are under way

@@ -15,6 +15,7 @@ void Gpu::begin_call() {
   fence_failure_ = CUDA_ERROR_CONTEXT_IS_DESTROYED;
   if (is_abandoned_) return;
   const Current current(driver_, context_);
+  if (!current) return;
   fence_failure_ = driver_.query_default();
   const bool is_busy = fence_failure_ == CUDA_ERROR_NOT_READY;
   if (is_busy) fence_failure_ = driver_.record_default(fence_);

@@ -14,7 +14,8 @@ namespace tutti::device::cuda {
 
 class GpuScratch {
  public:
-  static constexpr std::size_t kLeastBlock = std::size_t{32} << 20;
+  // Four segments of the longest that calls are cut in (16 MiB), and what aligns them.
+  static constexpr std::size_t kLeastBlock = (std::size_t{64} << 20) + 4096;
   static constexpr std::size_t kMost = std::size_t{1} << 30;  // bytes of all blocks
 
   explicit GpuScratch(const Driver& driver) : driver_(driver) {}

@@ -48,6 +48,16 @@ comm::CollCall fold_of(const Gpu& gpu, Handle op) {
   return call;
 }
 
+// The ranks are threads of one process: the first stream of one loads kernels, for which the driver
+// waits for the streams of all.
+void meet(const Rank& me) {
+  comm::CollCall call;
+  call.collective = coll::Collective::barrier;
+  me.world.enter();
+  me.expect(comm::run(me.comm, call) == Code::ok, "a barrier");
+  me.world.leave();
+}
+
 void sum_in_a_stream(const Rank& me) {
   const Gpu gpu;
   const bool was_gated = me.world.is_gated();
@@ -59,6 +69,7 @@ void sum_in_a_stream(const Rank& me) {
   me.expect(!streams.open("hipStream_t", 1), "streams of another vendor");
   me.world.leave();
   if (!opened) return;
+  meet(me);
   gpu.pinned[0] = me.rank + 1;
   cuMemcpyHtoDAsync(gpu.memory, gpu.pinned, sizeof(int), gpu.stream);
   for (int round = 0; round < 5; ++round) {

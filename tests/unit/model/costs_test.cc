@@ -15,7 +15,7 @@ bool is_same(const Costs& a, const Costs& b) {
         a.links[i].gigabytes != b.links[i].gigabytes ||
         a.links[i].most_gigabytes != b.links[i].most_gigabytes)
       return false;
-  return a.fold_gigabytes == b.fold_gigabytes;
+  return a.fold_gigabytes == b.fold_gigabytes && a.gpu_fold_gigabytes == b.gpu_fold_gigabytes;
 }
 }  // namespace
 
@@ -23,6 +23,7 @@ TEST_CASE("a table of costs is the same table after a way as text", "[model]") {
   Costs costs;
   costs.links[0] = {1.0 / 3, 2.0 / 7, 1e6 / 3};
   costs.fold_gigabytes = 0.1;
+  costs.gpu_fold_gigabytes = 0.3;
   const auto back = model::parse_costs(model::text_of(costs));
   REQUIRE(back);
   CHECK(is_same(*back, costs));
@@ -33,7 +34,8 @@ TEST_CASE("a table of costs is the same table after a way as text", "[model]") {
 }
 
 TEST_CASE("what is named replaces the figures that are built in", "[model]") {
-  const auto costs = model::parse_costs("tcp=7:3, shm = 0.2:20:25, fold=4");
+  const auto costs =
+      model::parse_costs("tcp=7:3, shm = 0.2:20:25, ipc=9:300, fold=4, gpu_fold=500");
   REQUIRE(costs);
   CHECK(costs->of_link("tcp", 0).latency_us == 7);
   CHECK(costs->of_link("tcp", 0).us_per_byte == 1e-3 / 3);
@@ -42,7 +44,10 @@ TEST_CASE("what is named replaces the figures that are built in", "[model]") {
   CHECK(costs->of_link("shm", 1000).us_per_byte == 1e-3 / 25);
   CHECK(costs->of_link("rdma", 0).latency_us == Costs{}.of_link("rdma", 0).latency_us);
   CHECK(costs->of_link("no such kind", 0).latency_us == 7);
+  CHECK(costs->of_link("ipc", 0).latency_us == 9);
+  CHECK(costs->of_link("ipc", 0).us_per_byte == 1e-3 / 300);
   CHECK(costs->fold_us_per_byte() == 1e-3 / 4);
+  CHECK(costs->gpu_fold_us_per_byte() == 1e-3 / 500);
 }
 
 TEST_CASE("what cannot be read is named", "[model]") {

@@ -91,6 +91,45 @@ TEST_CASE("of many messages that are under way together few try another way, and
   }
 }
 
+TEST_CASE("a stretch too long to be judged is not judged by the few that try another way",
+          "[p2p][ways]") {
+  constexpr std::uint64_t kBytes = std::uint64_t{64} << 10;
+  constexpr int kWindow = 128;
+  Ways ways(Ways::get, 4096, kLong);
+  std::int64_t now = 1000;
+  for (int alone = 0; alone < 40; ++alone) {
+    const Ways::Way way = ways.begin(kBytes, now);
+    now += way == Ways::get ? 12'000 : 20'000;
+    ways.end(way, true, now);
+  }
+  for (int window = 0; window < 2500; ++window) {
+    int in_frames = 0;
+    for (int i = 0; i < kWindow; ++i) in_frames += ways.begin(kBytes, now) == Ways::frames ? 1 : 0;
+    REQUIRE(in_frames <= static_cast<int>(kLong / kBytes));
+    now += in_frames * 6'500;
+    for (int i = 0; i < in_frames; ++i) ways.end(Ways::frames, true, now);
+    now += (kWindow - in_frames) * 2'000;
+    for (int i = in_frames; i < kWindow; ++i) ways.end(Ways::get, true, now);
+  }
+}
+
+TEST_CASE("while reading is tried no message is said to need no offer", "[p2p][ways]") {
+  constexpr std::uint64_t kBytes = kLong / 4;
+  Ways ways(Ways::get, 4096, kLong);
+  std::int64_t now = 1000;
+  int trials = 0;
+  for (int window = 0; window < 3000; ++window) {
+    std::vector<Ways::Way> went;
+    for (int i = 0; i < 6; ++i) went.push_back(ways.begin(kBytes, now));
+    const bool is_trial = ways.kept(kBytes) == Ways::frames && went.front() == Ways::get;
+    trials += is_trial ? 1 : 0;
+    if (is_trial) CHECK(ways.skip(kBytes) == 0);
+    for (const Ways::Way way : went) now += way == Ways::get ? 40'000 : 10'000;
+    for (const Ways::Way way : went) ways.end(way, true, now);
+  }
+  CHECK(trials > 1);
+}
+
 TEST_CASE("messages of other sizes, and one stretch without an end, say nothing", "[p2p][ways]") {
   Pair pair;
   pair.costs[Ways::get] = 40'000;

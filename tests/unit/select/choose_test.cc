@@ -2,6 +2,7 @@
 #include <map>
 
 #include "catch.h"
+#include "select/on_gpus.h"
 #include "select/select.h"
 
 using namespace tutti;
@@ -189,6 +190,22 @@ TEST_CASE("a forced segment size is obeyed, and only where segments are taken", 
              knobs_with({{"TUTTI_ALLREDUCE", "ring"}, {"TUTTI_SEGMENT_BYTES", "32k"}}), false);
   REQUIRE(whole);
   CHECK(whole->segment_bytes == 0);
+}
+
+TEST_CASE("segments of what GPUs read are as long as their latency wants", "[select]") {
+  const model::Costs costs;
+  const select::TeamFacts host = one_host(2), gpus = select::facts_on_gpus(host, costs);
+  CHECK(gpus.inside.latency_us == costs.of_link("ipc", 0).latency_us);
+  CHECK(gpus.fold_us_per_byte == costs.gpu_fold_us_per_byte());
+  select::Question question = ask(Collective::allreduce, 1 << 30);
+  question.may_delegate = false;
+  const auto on_gpus = choose(question, gpus, Knobs::defaults(), false);
+  const auto on_host = choose(question, host, Knobs::defaults(), false);
+  REQUIRE(on_gpus);
+  REQUIRE(on_host);
+  CHECK(on_gpus->segment_bytes == 16 << 20);
+  CHECK(on_host->segment_bytes > 0);
+  CHECK(on_host->segment_bytes <= 1 << 20);
 }
 
 TEST_CASE("segments are taken where they bring much, not where they bring a few per cent",

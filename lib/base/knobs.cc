@@ -61,7 +61,8 @@ constexpr KnobRow kPlain[] = {
     {"TUTTI_COSTS", "text", "", "select",
      "what links and folds cost, by which algorithms are chosen: tcp=15:1.2:4,fold=10 (latency in "
      "us, "
-     "GB/s, and GB/s at most on any wire; also rdma, shm, self, gpu, ipc, nccl and gpu_fold); prun's (or --tune's), or under another launcher rank "
+     "GB/s, and GB/s at most on any wire; also rdma, shm, self, gpu, ipc, nccl and gpu_fold); "
+     "prun's (or --tune's), or under another launcher rank "
      "0's, "
      "counts for the whole job"},
     {"TUTTI_SEGMENT_BYTES", "bytes", "0", "select",

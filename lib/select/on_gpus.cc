@@ -13,17 +13,15 @@ using coll::Collective;
 
 constexpr double kForEver_us = 1e15;
 
-// A message between hosts passes two copies beside its link, which overlap with it.
-LinkClass from_gpu_to_gpu(const LinkClass& link, const LinkClass& copies) {
-  return {link.latency_us + copies.latency_us, std::max(link.us_per_byte, copies.us_per_byte)};
-}
-
 }  // namespace
 
+// A message between hosts passes two copies beside its link, which overlap with it.
 TeamFacts facts_on_gpus(const TeamFacts& team, const model::Costs& costs) {
+  const LinkClass copies = costs.of_link("gpu", 0);
   TeamFacts facts = team;
   facts.inside = costs.of_link("ipc", 0);
-  facts.between = from_gpu_to_gpu(team.between, costs.of_link("gpu", 0));
+  facts.between.latency_us += copies.latency_us;
+  facts.between.us_per_byte = std::max(team.between.us_per_byte, copies.us_per_byte);
   facts.fold_us_per_byte = costs.gpu_fold_us_per_byte();
   return facts;
 }

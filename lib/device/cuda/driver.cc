@@ -37,15 +37,18 @@ bool Driver::find() {
   return true;
 }
 
-CUresult Driver::record_default(CUevent event) const {
+CUresult Driver::may_touch_default() const {
   CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
-  const CUresult said = cuStreamIsCapturing(CU_STREAM_LEGACY, &capture);
+  return cuStreamIsCapturing(CU_STREAM_LEGACY, &capture);
+}
+
+CUresult Driver::record_default(CUevent event) const {
+  const CUresult said = may_touch_default();
   return said == CUDA_SUCCESS ? cuEventRecord(event, CU_STREAM_LEGACY) : said;
 }
 
 CUresult Driver::query_default() const {
-  CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
-  const CUresult said = cuStreamIsCapturing(CU_STREAM_LEGACY, &capture);
+  const CUresult said = may_touch_default();
   return said == CUDA_SUCCESS ? cuStreamQuery(CU_STREAM_LEGACY) : said;
 }
 

@@ -80,6 +80,7 @@ struct Driver {
   // stream that waits for it is captured. That is asked first: to try spoils the graph.
   CUresult record_default(CUevent event) const;
   CUresult query_default() const;
+  CUresult may_touch_default() const;
   // "CUDA_ERROR_X (what that is)", and what to try.
   std::string text_of(CUresult result) const;
 };

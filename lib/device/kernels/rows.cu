@@ -25,7 +25,8 @@ TUTTI_DEVICE void move_unit(bool packs, Unit* here, Unit* there, bool begins, bo
     return;
   }
   const auto begin = reinterpret_cast<std::uintptr_t>(here), end = begin + sizeof(Unit);
-  if ((begins && begin % kWritten != 0) || (ends && end % kWritten != 0)) tutti::device::ask_for(here);
+  if ((begins && begin % kWritten != 0) || (ends && end % kWritten != 0))
+    tutti::device::ask_for(here);
   *here = *there;
 }
 
@@ -57,7 +58,8 @@ TUTTI_DEVICE void move_row(const RowsParams& p, const KernelRow& row) {
     Unit* const here =
         reinterpret_cast<Unit*>(memory.data + memory.lead + block * row.apart + within);
     Unit* const there = reinterpret_cast<Unit*>(stream + block * row.stream_apart + within);
-    move_unit(p.packs != 0, here, there, within == 0, within + static_cast<std::int64_t>(sizeof(Unit)) == row.bytes);
+    const bool ends = within + static_cast<std::int64_t>(sizeof(Unit)) == row.bytes;
+    move_unit(p.packs != 0, here, there, within == 0, ends);
   }
 }
 

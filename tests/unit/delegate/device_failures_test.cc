@@ -2,6 +2,7 @@
 // else for them, nobody waits, and the team goes on.
 #include "fake_device.h"
 #include "members.h"
+#include "rounds.h"
 
 using namespace tutti;
 using namespace tutti::test;
@@ -126,6 +127,7 @@ TEST_CASE("what a device that fails gave is nobody's data", "[delegate][device]"
           size,
           [size](Team& team, int rank) {
             Mixer mixer(team, rank, size);
+            Combinations combinations;
             for (int i = 0; i < 2; ++i)  // all prove that they read
               if (!mixer.run(Collective::allgather, 5'000, 0)) return false;
             for (const Collective collective : kMoves)
@@ -133,7 +135,8 @@ TEST_CASE("what a device that fails gave is nobody's data", "[delegate][device]"
                 for (const int root : {0, 1})
                   for (const int bad : {0, size - 1})
                     for (const int fails_from : {0, 3})
-                      if (!run_case(team, rank, size, {collective, count, root, bad, fails_from}))
+                      if (combinations.takes_next() &&
+                          !run_case(team, rank, size, {collective, count, root, bad, fails_from}))
                         return false;
             return true;
           },

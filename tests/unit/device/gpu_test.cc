@@ -8,6 +8,7 @@
 #include "device/cuda/staging.h"
 #include "device/device.h"
 #include "driver.h"
+#include "rounds.h"
 
 namespace {
 
@@ -214,11 +215,12 @@ TEST_CASE("copies within a GPU meet no host memory, whatever their layouts", "[d
   Machine machine;
   const auto type = columns();
   const types::Datatype& ints = *types::predefined_type(kInt);
-  const Count all = 20'000 * type->size() / 4;
-  const Buffer rows[] = {machine.take(20'000, *type, 1), machine.take(all, ints, 2)};
+  const Count count = test::rounds(20'000);
+  const Count all = count * type->size() / 4;
+  const Buffer rows[] = {machine.take(count, *type, 1), machine.take(all, ints, 2)};
   for (const Buffer& from : rows)
     for (const int kind : {0, 1}) {
-      const Buffer into = kind == 0 ? machine.take(20'000, *type, 3) : machine.take(all, ints, 4);
+      const Buffer into = kind == 0 ? machine.take(count, *type, 3) : machine.take(all, ints, 4);
       types::copy(machine.host(from), machine.host(into));
       Awaited first, copied;
       from.device->copy(from, into, &first);  // with it come the layouts' tables

@@ -3,6 +3,7 @@
 #include <random>
 
 #include "fleet.h"
+#include "rounds.h"
 
 using namespace tutti;
 using namespace tutti::test;
@@ -127,7 +128,7 @@ TEST_CASE("a receive that is too short asks for no piece that it has no room for
 }
 
 TEST_CASE("where reading fails between two pieces, all comes by frames", "[p2p][pieces]") {
-  for (unsigned seed = 0; seed < 12; ++seed) {
+  for (const unsigned seed : seeds(12)) {
     INFO("seed " << seed);
     FakeDeviceOptions device;
     device.longest_delay = 20;
@@ -163,7 +164,7 @@ TEST_CASE("where packing fails both sides are told", "[p2p][pieces]") {
 
 TEST_CASE("pieces of which a side is lost, or gives them up, end all the same", "[p2p][pieces]") {
   enum class End { sender_lost, receiver_cancels, sender_cancels, both_cancel };
-  for (unsigned seed = 0; seed < 48; ++seed) {
+  for (const unsigned seed : seeds(48)) {
     INFO("seed " << seed);
     const End end = static_cast<End>(seed % 4);
     std::mt19937 random(seed);

@@ -5,6 +5,7 @@
 // message while an earlier one of the same sender, which it accepts, went to a later receive.
 #include <random>
 
+#include "rounds.h"
 #include "worlds.h"
 
 using namespace tutti;
@@ -156,7 +157,7 @@ class Play {
 }  // namespace
 
 TEST_CASE("messages of one sender match in the order they were sent", "[p2p][order]") {
-  for (unsigned seed = 0; seed < 40; ++seed) {
+  for (const unsigned seed : seeds(40)) {
     FakeOptions options;
     options.seed = seed;
     options.longest_delay = static_cast<int>(seed % 4);

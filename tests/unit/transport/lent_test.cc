@@ -5,6 +5,7 @@
 
 #include "every_link.h"
 #include "lane_memory.h"
+#include "rounds.h"
 #include "transport/shm/lane.h"
 
 using namespace tutti;             // NOLINT(google-build-using-namespace): a test
@@ -118,7 +119,7 @@ TEST_CASE("a lane whose ring is held up goes on with what needs no ring", "[loan
 }
 
 TEST_CASE("what is lent stays as it is while its lane goes round and round", "[loan]") {
-  const auto seed = GENERATE(range(0U, 20U));
+  const auto seed = static_cast<unsigned>(GENERATE(range(0, rounds(20))));
   std::mt19937 random(seed);
   Lane lane;
   std::size_t most = 0, loans = 0;

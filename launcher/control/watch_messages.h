@@ -38,6 +38,7 @@ struct SeenRank {
   int rank = 0;
   int pid = 0;
   bool joined = false, ended = false;
+  int state = 0;               // of its process, as /proc shows it: R, S, D, T, t, Z; 0: not known
   std::uint64_t function = 0;  // index + 1; 0: not in MPI
   std::uint64_t calls = 0;
   bool detailed = false;  // what follows is about this call
@@ -52,7 +53,7 @@ struct SeenRank {
   void fields(F&& f) {
     f("kept_messages", kept_messages), f("kept_bytes", kept_bytes);
     f("kept_waiting", kept_waiting);
-    f("rank", rank), f("pid", pid), f("joined", joined), f("ended", ended);
+    f("rank", rank), f("pid", pid), f("joined", joined), f("ended", ended), f("state", state);
     f("function", function), f("calls", calls), f("detailed", detailed), f("context", context);
     f("peer", peer), f("tag", tag), f("bytes", bytes), f("sequence", sequence);
   }

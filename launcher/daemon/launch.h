@@ -48,6 +48,8 @@ struct RankProcess {
   bool joined = false, finalized = false, lost_peer = false;
   bool ended = false;  // reaped
   int wait_status = 0;
+  int readers = 0;                               // debuggers of ours that stop it for a moment
+  int state_seen = 0;                            // of its program, when none did
   std::uint64_t watch_seen = 0;                  // WatchRecord::calls, when it was asked last
   std::uint64_t calls_seen = 0, calls_told = 0;  // collectives begun at the last look; told to prun
 };

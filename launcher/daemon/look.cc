@@ -8,6 +8,7 @@
 
 #include "base/environment.h"
 #include "base/text.h"
+#include "daemon/processes.h"
 #include "daemon/ranks.h"
 #include "watch/calls.h"
 
@@ -62,12 +63,27 @@ bool stands(RankProcess& rank, std::uint64_t begun) {
 
 }  // namespace
 
-std::vector<control::SeenRank> Ranks::places() const {
+// The process that speaks MPI: what was started, or what that has started (a script, a tool).
+pid_t Ranks::program_of(const RankProcess& rank) const {
+  const wireup::LocalRecord* const record = record_of(rank);
+  return record != nullptr && descends(record->pid, rank.pid) ? record->pid : rank.pid;
+}
+
+// While a debugger of ours reads its stack, it is in what it was in before.
+int Ranks::state_of(RankProcess& rank) const {
+  if (rank.ended || rank.pid <= 0) return 0;
+  const auto process = rank.readers == 0 ? read_process(program_of(rank)) : std::nullopt;
+  if (process) rank.state_seen = process->state;
+  return rank.state_seen;
+}
+
+std::vector<control::SeenRank> Ranks::places() {
   std::vector<control::SeenRank> all;
-  for (const RankProcess& rank : ranks_) {
+  for (RankProcess& rank : ranks_) {
     control::SeenRank& one = all.emplace_back();
     one.rank = rank.part.rank;
-    one.pid = rank.pid;
+    one.pid = program_of(rank);
+    one.state = state_of(rank);
     one.joined = rank.joined;
     one.ended = rank.ended || rank.finalized;
     const wireup::LocalRecord* const own = record_of(rank);
@@ -94,7 +110,7 @@ void Ranks::look(const control::Look& look) {
   say_(control::Seen{look.number, places(),
                      calls_of_ranks(look.all_calls ? Which::all : Which::standing)});
   for (const int rank : look.stacks)
-    if (const RankProcess* one = rank_numbered(rank); one != nullptr) take_stack(*one);
+    if (RankProcess* one = rank_numbered(rank); one != nullptr) take_stack(*one);
 }
 
 // Ranks that wait in MPI are told without being asked, so that prun need not ask often: calls that
@@ -155,10 +171,10 @@ std::vector<control::SeenCall> Ranks::calls_of_ranks(Which which) {
   return calls;
 }
 
-void Ranks::take_stack(const RankProcess& rank) {
+void Ranks::take_stack(RankProcess& rank) {
   const int number = rank.part.rank;
   const std::string path = value_in(place_.environment, "PATH");
-  const std::string pid = std::to_string(rank.pid);
+  const std::string pid = std::to_string(program_of(rank));
   std::vector<std::string> words;
   if (const std::string tool = find_tool("eu-stack", path); !tool.empty())
     words = {tool, "-m", "-n", "24", "-p", pid};
@@ -167,12 +183,16 @@ void Ranks::take_stack(const RankProcess& rank) {
   if (words.empty())
     return say_(control::Stack{number, "no eu-stack (elfutils) and no gdb on its host"});
   if (rank.ended) return say_(control::Stack{number, "it has ended"});
+  if (state_of(rank) == 't')
+    return say_(control::Stack{number, "the debugger that has stopped it shows its stack"});
   auto reading = std::make_shared<Reading>();
   reading->pid = start_tool(words, &reading->out);
   if (reading->pid < 0)
     return say_(control::Stack{number, "its host has no room for another process"});
+  ++rank.readers;
   const int fd = reading->out.get();
-  const auto finish = [this, reading, number, fd] {
+  const auto finish = [this, reading, number, fd, &rank] {
+    --rank.readers;
     loop_.cancel(reading->limit);
     loop_.forget(fd);
     reading->out.reset();

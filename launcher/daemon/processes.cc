@@ -34,6 +34,17 @@ std::vector<ProcessStat> all_processes() {
   return found;
 }
 
+bool descends(pid_t pid, pid_t ancestor) {
+  constexpr int kMostParents = 1000;  // numbers may be used again while we go up
+  for (int i = 0; i < kMostParents && pid > 1; ++i) {
+    if (pid == ancestor) return true;
+    const auto process = read_process(pid);
+    if (!process) return false;
+    pid = process->parent;
+  }
+  return false;
+}
+
 bool is_pmix_server(pid_t pid) {
   const auto name = file_text("/proc/" + std::to_string(pid) + "/comm");
   return name && text::trim(*name) == "prun-pmix";

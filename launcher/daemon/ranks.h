@@ -64,9 +64,11 @@ class Ranks {
   Wanted wanted() const;
   void on_found(Found&& found);
   void make_servers();
-  void take_stack(const RankProcess& rank);  // look.cc
+  void take_stack(RankProcess& rank);  // look.cc
+  pid_t program_of(const RankProcess& rank) const;
+  int state_of(RankProcess& rank) const;
   enum class Which { all, standing, waiting };
-  std::vector<control::SeenRank> places() const;
+  std::vector<control::SeenRank> places();
   void watch_for_standstill();
   static bool waits(RankProcess& rank, const wireup::WatchRecord& record);
   std::vector<control::SeenCall> calls_of_ranks(Which which);

@@ -2,6 +2,7 @@
 #include "job/watcher.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "base/text.h"
@@ -10,7 +11,6 @@
 namespace tutti::launch::job {
 namespace {
 
-constexpr std::size_t kMostFrames = 16;   // of libraries
 constexpr std::uint64_t kManyKept = 100;  // messages that wait for a receive are worth a line
 constexpr std::uint64_t kKeptBytes = 4 << 10;
 constexpr std::uint64_t kWorldContexts = 2;  // MPI_COMM_WORLD: messages and collectives
@@ -45,6 +45,28 @@ bool is_flooded(const control::SeenRank& seen) {
   return seen.kept_messages >= kManyKept || seen.kept_bytes >= kManyKept * kKeptBytes;
 }
 
+// A process that cannot go on by itself, whatever its rank is in.
+struct Halt {
+  char state;  // as /proc shows it
+  const char *one, *several;
+};
+constexpr std::array kHalts{
+    Halt{'T', "is stopped by a signal (SIGCONT lets it go on)",
+         "are stopped by a signal (SIGCONT lets them go on)"},
+    Halt{'t', "is stopped by a debugger", "are stopped by a debugger"},
+    Halt{'D', "waits in the kernel for a disk or device",
+         "wait in the kernel for a disk or device"},
+    Halt{'Z', "has no main thread any more", "have no main thread any more"},
+};
+
+bool is_stopped(const control::SeenRank& seen) {
+  return !seen.ended && (seen.state == 'T' || seen.state == 't');
+}
+
+std::string named(const std::vector<int>& ranks) {
+  return (ranks.size() == 1 ? "rank " : "ranks ") + fold_ranks(sorted(ranks));
+}
+
 std::string place_of(const control::SeenRank& seen) {
   if (seen.ended) return "over";
   if (seen.function == 0)
@@ -65,44 +87,6 @@ std::string place_of(const control::SeenRank& seen) {
   return text;
 }
 
-// The file that a frame's code is in: "#1 0xAB f () from FILE" of gdb, "#1 0xAB f - FILE" of
-// eu-stack.
-std::string_view file_of(std::string_view frame) {
-  for (const std::string_view mark : {" from /", " - /"})
-    if (const auto at = frame.rfind(mark); at != std::string_view::npos)
-      return frame.substr(at + mark.size() - 1);
-  return {};
-}
-
-// Where the C library's symbols are installed, gdb names its sources instead of its file.
-bool is_of_libc(std::string_view frame) {
-  for (const char* source : {" at ../sysdeps/", " at ./nptl/", " at ../csu/", " at ./csu/"})
-    if (frame.find(source) != std::string_view::npos) return true;
-  return false;
-}
-
-// Frames of one thread as a debugger prints them.
-struct ThreadStack {
-  std::string own, of_libraries;
-  std::size_t count = 0;
-
-  void add(std::string frame) {
-    const bool has_no_name = frame.find("?? ()") != std::string::npos;
-    const bool is_library =
-        has_no_name || is_of_libc(frame) || file_of(frame).find(".so") != std::string_view::npos;
-    if (is_library && ++count > kMostFrames) return;
-    // "#0  0x00007f... name", "#0  0x00007f... in name ()": the address says nothing to a reader.
-    const auto hex = frame.find_first_not_of(' ', frame.find(' '));
-    const auto space = frame.find(' ', hex);
-    if (space != std::string::npos && frame.compare(hex, 2, "0x") == 0) {
-      const std::size_t in = frame.compare(space, 4, " in ") == 0 ? 3 : 0;
-      frame.erase(hex, space + in + 1 - hex);
-    }
-    (is_library ? of_libraries : own) += "      " + frame + "\n";
-  }
-  std::string text() const { return own + of_libraries; }
-};
-
 }  // namespace
 
 std::string fold_ranks(const std::vector<int>& ranks) {
@@ -115,39 +99,6 @@ std::string fold_ranks(const std::vector<int>& ranks) {
     i = last + 1;
   }
   return text;
-}
-
-std::string shorten_stack(const std::string& text) {
-  std::string frames;
-  ThreadStack thread;
-  for (const std::string& line : text::split(text, '\n')) {
-    const auto sharp = line.find_first_not_of(' ');
-    if (sharp == std::string::npos) continue;
-    if (line.starts_with("Thread ") || line.starts_with("TID "))
-      frames += std::exchange(thread, {}).text() + "      " + line + "\n";
-    if (line[sharp] == '#') thread.add(line.substr(sharp));
-  }
-  frames += thread.text();
-  return frames.empty() ? "      " + std::string(text::trim(text)) + "\n" : frames;
-}
-
-// The frame behind the last of MPI's: "#3  0xAB in main (argc=1) at a.c:3", "#3 0xAB main - FILE".
-std::string caller_in_stack(const std::string& text) {
-  bool is_next = false;
-  for (const std::string& line : text::split(text, '\n')) {
-    const bool is_mpi = line.find("MPI_") != std::string::npos;
-    if (is_next && !is_mpi && line.starts_with('#')) {
-      const auto at = line.rfind(" at ");
-      const std::string place =
-          at == std::string::npos ? "" : line.substr(std::max(at + 4, line.rfind('/') + 1));
-      std::string name = line.substr(0, line.find(" - "));
-      name = text::trim(name.substr(0, name.find(" (")));
-      name = name.substr(name.rfind(' ') + 1);
-      return name == "??" ? "" : name + (place.empty() ? "" : " at " + place);
-    }
-    is_next = is_mpi && line.starts_with('#');
-  }
-  return {};
 }
 
 void Watcher::take(const control::SeenRank& seen, std::int64_t now_ms) {
@@ -184,7 +135,8 @@ bool Watcher::is_still(std::int64_t now_ms, std::int64_t for_ms) const {
 bool Watcher::all_wait(std::int64_t now_ms, std::int64_t for_ms) const {
   return is_still(now_ms, for_ms) &&
          std::all_of(ranks_.begin(), ranks_.end(), [](const auto& rank) {
-           return rank.second.seen.ended || rank.second.seen.function != 0;
+           const control::SeenRank& seen = rank.second.seen;
+           return seen.ended || (seen.function != 0 && !is_stopped(seen));
          });
 }
 
@@ -198,7 +150,7 @@ std::vector<int> Watcher::never_in_mpi() const {
 }
 
 std::optional<int> Watcher::waits_for(const control::SeenRank& seen) const {
-  if (seen.ended || seen.function == 0 || !seen.detailed) return std::nullopt;
+  if (seen.ended || seen.function == 0 || !seen.detailed || is_stopped(seen)) return std::nullopt;
   if (!is_collective(seen)) return seen.peer < 0 ? std::nullopt : std::optional(seen.peer);
   for (const auto& [other, its] : ranks_)
     if (is_missed_in(seen, its.seen) && !its.seen.ended && its.seen.function != 0) return other;
@@ -247,6 +199,7 @@ std::vector<int> Watcher::missing() const {
   std::set<int> awaited;
   for (const auto& [rank, place] : ranks_) {
     const control::SeenRank& seen = place.seen;
+    if (is_stopped(seen)) awaited.insert(rank);
     if (seen.ended || seen.function == 0 || !seen.detailed) continue;
     if (!is_collective(seen)) {
       if (seen.peer >= 0) awaited.insert(seen.peer);
@@ -256,13 +209,13 @@ std::vector<int> Watcher::missing() const {
       if (is_missed_in(seen, its.seen)) awaited.insert(other);
   }
   // Those that wait for somebody themselves come last: they are links of a chain, not its end.
-  std::vector<int> first, then;
+  std::vector<int> first, then, last;
   for (const int rank : awaited) {
     const control::SeenRank* seen = find(rank);
     if (seen == nullptr) continue;
-    (seen->function == 0 || seen->ended ? first : then).push_back(rank);
+    (is_stopped(*seen) ? first : seen->function == 0 || seen->ended ? then : last).push_back(rank);
   }
-  first.insert(first.end(), then.begin(), then.end());
+  for (const auto& more : {then, last}) first.insert(first.end(), more.begin(), more.end());
   return first;
 }
 
@@ -284,7 +237,7 @@ std::string Watcher::report(std::int64_t now_ms, const HostOf& host_of) const {
   for (const std::string& text : order) {
     const Group& group = groups[text];
     const bool one = group.ranks.size() == 1;
-    report += (one ? "    rank " : "    ranks ") + fold_ranks(group.ranks);
+    report += "    " + named(group.ranks);
     if (one) report += " on host " + host_of(group.ranks[0]);
     report +=
         ": " + text + ", for " + std::to_string((now_ms - group.since_ms + 500) / 1000) + " s\n";
@@ -299,11 +252,31 @@ std::string Watcher::report(std::int64_t now_ms, const HostOf& host_of) const {
                      : "; there is no room for more, and the senders of " +
                            std::to_string(place.seen.kept_waiting) +
                            " wait for that (a larger TUTTI_UNEXPECTED_BYTES lets them go on)\n");
-  const auto awaited = missing();
-  if (!awaited.empty())
-    report += (awaited.size() == 1 ? "    waited for: rank " : "    waited for: ranks ") +
-              fold_ranks(sorted(awaited)) + "\n";
-  return report + words_of_circle();
+  return report + words_of_halts(host_of) + words_of_missing() + words_of_circle();
+}
+
+std::string Watcher::words_of_halts(const HostOf& host_of) const {
+  std::string text;
+  for (const Halt& halt : kHalts) {
+    std::vector<int> ranks;
+    for (const auto& [rank, place] : ranks_)
+      if (!place.seen.ended && place.seen.state == halt.state) ranks.push_back(rank);
+    if (ranks.empty()) continue;
+    const bool one = ranks.size() == 1;
+    text += "    " + named(ranks) + (one ? " on host " + host_of(ranks[0]) : "") + " " +
+            (one ? halt.one : halt.several) + "\n";
+  }
+  return text;
+}
+
+std::string Watcher::words_of_missing() const {
+  std::vector<int> stopped, others;
+  for (const int rank : missing()) (is_stopped(*find(rank)) ? stopped : others).push_back(rank);
+  std::string text;
+  if (!stopped.empty())
+    text += named(stopped) + (stopped.size() == 1 ? ", which is stopped" : ", which are stopped");
+  if (!others.empty()) text += (text.empty() ? "" : "; and ") + named(others);
+  return text.empty() ? "" : "    waited for: " + text + "\n";
 }
 
 }  // namespace tutti::launch::job

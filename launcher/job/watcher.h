@@ -20,9 +20,10 @@ class Watcher {
   void take(const control::SeenRank& seen, std::int64_t now_ms);
   // Every rank that lives has been in the same place for so long, and one of them is in MPI.
   bool is_still(std::int64_t now_ms, std::int64_t for_ms) const;
-  // Every rank that lives has been in one call of MPI for so long: none computes.
+  // Every rank that lives has been in one call of MPI for so long: none computes, none is stopped.
   bool all_wait(std::int64_t now_ms, std::int64_t for_ms) const;
-  // Ranks that others wait for and that are not in the same call: first those whose stacks help.
+  // Ranks that are stopped, then those that others wait for and that are not in the same call:
+  // first those whose stacks help.
   std::vector<int> missing() const;
   // Where no rank has ever been in MPI: those that live.
   std::vector<int> never_in_mpi() const;
@@ -42,6 +43,8 @@ class Watcher {
   std::optional<int> waits_for(const control::SeenRank& seen) const;
   // Ranks each of which waits for the next, and the last for the first; none.
   std::vector<int> circle() const;
+  std::string words_of_halts(const HostOf& host_of) const;
+  std::string words_of_missing() const;
   std::string words_of_circle() const;
 
   std::int64_t began_ms_;

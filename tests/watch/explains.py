@@ -41,6 +41,7 @@ def main():
             check(status == 214, f"a collective of another {what} ends the job", said)
             check(said.count("different collectives") == 1 and words in said, f"{what}: both calls are named", said)
 
+        is_stopped(prun, where, last, program)
         dies(prun, where, last, program)
     status, said = run(prun, ["--timeout", "4", "-np", "2"], program, "in a thread")
     check(status == 207 and "ranks 0-1: MPI_Recv" in said, "a thread's call is named, though another left one later", said)
@@ -56,6 +57,21 @@ def main():
     waited = [int(s) for s in re.findall(r"ranks 0-1: not in MPI yet \(before MPI_Init\), for (\d+) s", said)]
     check(status == 207 and waited and waited[0] >= 2, "how long they have been there is said truly", said)
     check("no eu-stack" in said or said.count("stack of rank") == 2, "a program without MPI shows its stacks", said)
+
+
+def is_stopped(prun, where, last, program):
+    """Nothing that MPI knows tells it: the rank is in a call, or on its way to one."""
+    in_a_script = ["sh", "-c", '"$0" "$@"; true', program]
+    for how, command in (("stopped", [program]), ("stopped", in_a_script), ("debugged", [program])):
+        status, said = run(prun, ["--timeout", "4", *where], *command, how)
+        check(status == 207, f"{how}: the time limit ends the job", said)
+        if "cannot trace here" in said:
+            print("skipped: nobody may trace processes here")
+            continue
+        words = "by a signal (SIGCONT lets it go on)" if how == "stopped" else "by a debugger"
+        check(re.search(rf"^    rank {last} on host \S+ is stopped {re.escape(words)}$", said, re.M), f"{how}: it is said", said)
+        check(f"    waited for: rank {last}, which is stopped\n" in said, f"{how}: it is blamed", said)
+        check("ptrace" not in said, f"{how}: no debugger is asked about what another one holds", said)
 
 
 def dies(prun, where, last, program):

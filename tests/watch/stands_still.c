@@ -3,12 +3,31 @@
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <unistd.h>
 
 static void lost_in_thought(void) {
   for (;;) pause();
+}
+
+/* By a child that is its debugger. */
+static void come_under_a_debugger(void) {
+  pid_t parent = getpid();
+  int ready[2];
+  char word;
+  if (pipe(ready) != 0) return;
+  if (fork() == 0) {
+    if (read(ready[0], &word, 1) == 1 && ptrace(PTRACE_ATTACH, parent, NULL, NULL) == 0) lost_in_thought();
+    fputs("cannot trace here\n", stderr);
+    _exit(0);
+  }
+  prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+  if (write(ready[1], "", 1) != 1) return;
+  lost_in_thought();
 }
 
 /* A giver of long blocks waits until they are read; the last rank is elsewhere, and then one behind. */
@@ -49,6 +68,8 @@ int main(int argc, char** argv) {
   int last = rank == size - 1;
   if (strcmp(what, "in a thread") == 0) in_a_thread();
   if (strcmp(what, "missing") == 0 && last) lost_in_thought();
+  if (strcmp(what, "stopped") == 0 && last) raise(SIGSTOP);
+  if (strcmp(what, "debugged") == 0 && last) come_under_a_debugger();
   if (strcmp(what, "killed") == 0 && last) raise(SIGKILL);
   if (strcmp(what, "echo") == 0 && last) { /* its loss is told before its death */
     close_range(3, ~0U, 0);

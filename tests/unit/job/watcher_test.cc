@@ -129,6 +129,52 @@ TEST_CASE("a circle of ranks that wait is called a deadlock", "[watch]") {
   CHECK(says("a deadlock: ranks 0-1 wait for each other\n"));
 }
 
+TEST_CASE("a rank that is stopped is said to be, and is waited for first", "[watch]") {
+  Watcher watcher(0);
+  const auto says = [&watcher](const std::string& words) {
+    return watcher.report(0, host_of).find(words) != std::string::npos;
+  };
+  const auto is_in_barrier = [&watcher](int rank, char state) {
+    control::SeenRank seen = in_collective(rank, "MPI_Barrier", 7);
+    seen.state = state;
+    watcher.take(seen, 0);
+  };
+  is_in_barrier(0, 'S');
+  is_in_barrier(1, 'R');
+  is_in_barrier(2, 'R');
+  CHECK(watcher.all_wait(9000, 1000));
+  CHECK_FALSE(says("stopped"));
+  is_in_barrier(1, 'T');
+  CHECK_FALSE(watcher.all_wait(9000, 1000));  // it goes on with more, once it may
+  CHECK(watcher.is_still(9000, 1000));
+  CHECK(says("    rank 1 on host a is stopped by a signal (SIGCONT lets it go on)\n"));
+  CHECK(says("    waited for: rank 1, which is stopped\n"));
+  watcher.take(computing(3), 0);
+  CHECK(watcher.missing() == std::vector{1, 3});
+  CHECK(says("    waited for: rank 1, which is stopped; and rank 3\n"));
+  is_in_barrier(2, 'T');
+  CHECK(says("    ranks 1-2 are stopped by a signal (SIGCONT lets them go on)\n"));
+  CHECK(says("    waited for: ranks 1-2, which are stopped; and rank 3\n"));
+  is_in_barrier(2, 't');
+  CHECK(says("    rank 2 on host a is stopped by a debugger\n"));
+  is_in_barrier(2, 'D');
+  CHECK(says("    rank 2 on host a waits in the kernel for a disk or device\n"));
+  is_in_barrier(2, 'Z');
+  CHECK(says("    rank 2 on host a has no main thread any more\n"));
+}
+
+TEST_CASE("a rank that is stopped is no part of a deadlock", "[watch]") {
+  Watcher watcher(0);
+  for (const int rank : {0, 1}) {
+    control::SeenRank seen = in_collective(rank, "MPI_Recv", 0);
+    seen.context = 0;
+    seen.peer = 1 - rank;
+    seen.state = rank == 0 ? 'S' : 'T';
+    watcher.take(seen, 0);
+  }
+  CHECK(watcher.report(0, host_of).find("deadlock") == std::string::npos);
+}
+
 TEST_CASE("ranks fold and stacks lose their addresses", "[watch]") {
   CHECK(fold_ranks({0, 1, 2, 5, 7, 8}) == "0-2,5,7-8");
   CHECK(fold_ranks({}).empty());

@@ -1,0 +1,85 @@
+// From a debugger's output to the lines that a reader wants.
+#include <algorithm>
+
+#include "base/text.h"
+#include "job/watcher.h"
+
+namespace tutti::launch::job {
+namespace {
+
+constexpr std::size_t kMostFrames = 16;  // of libraries
+
+// The file that a frame's code is in: "#1 0xAB f () from FILE" of gdb, "#1 0xAB f - FILE" of
+// eu-stack.
+std::string_view file_of(std::string_view frame) {
+  for (const std::string_view mark : {" from /", " - /"})
+    if (const auto at = frame.rfind(mark); at != std::string_view::npos)
+      return frame.substr(at + mark.size() - 1);
+  return {};
+}
+
+// Where the C library's symbols are installed, gdb names its sources instead of its file.
+bool is_of_libc(std::string_view frame) {
+  for (const char* source : {" at ../sysdeps/", " at ./nptl/", " at ../csu/", " at ./csu/"})
+    if (frame.find(source) != std::string_view::npos) return true;
+  return false;
+}
+
+// Frames of one thread as a debugger prints them.
+struct ThreadStack {
+  std::string own, of_libraries;
+  std::size_t count = 0;
+
+  void add(std::string frame) {
+    const bool has_no_name = frame.find("?? ()") != std::string::npos;
+    const bool is_library =
+        has_no_name || is_of_libc(frame) || file_of(frame).find(".so") != std::string_view::npos;
+    if (is_library && ++count > kMostFrames) return;
+    // "#0  0x00007f... name", "#0  0x00007f... in name ()": the address says nothing to a reader.
+    const auto hex = frame.find_first_not_of(' ', frame.find(' '));
+    const auto space = frame.find(' ', hex);
+    if (space != std::string::npos && frame.compare(hex, 2, "0x") == 0) {
+      const std::size_t in = frame.compare(space, 4, " in ") == 0 ? 3 : 0;
+      frame.erase(hex, space + in + 1 - hex);
+    }
+    (is_library ? of_libraries : own) += "      " + frame + "\n";
+  }
+  std::string text() const { return own + of_libraries; }
+};
+
+}  // namespace
+
+std::string shorten_stack(const std::string& text) {
+  std::string frames;
+  ThreadStack thread;
+  for (const std::string& line : text::split(text, '\n')) {
+    const auto sharp = line.find_first_not_of(' ');
+    if (sharp == std::string::npos) continue;
+    if (line.starts_with("Thread ") || line.starts_with("TID "))
+      frames += std::exchange(thread, {}).text() + "      " + line + "\n";
+    if (line[sharp] == '#') thread.add(line.substr(sharp));
+  }
+  frames += thread.text();
+  return frames.empty() ? "      " + std::string(text::trim(text)) + "\n" : frames;
+}
+
+// The frame behind the last of MPI's: "#3  0xAB in main (argc=1) at a.c:3", "#3 0xAB main - FILE".
+std::string caller_in_stack(const std::string& text) {
+  bool is_next = false;
+  for (const std::string& line : text::split(text, '\n')) {
+    const bool is_mpi = line.find("MPI_") != std::string::npos;
+    if (is_next && !is_mpi && line.starts_with('#')) {
+      const auto at = line.rfind(" at ");
+      const std::string place =
+          at == std::string::npos ? "" : line.substr(std::max(at + 4, line.rfind('/') + 1));
+      std::string name = line.substr(0, line.find(" - "));
+      name = text::trim(name.substr(0, name.find(" (")));
+      name = name.substr(name.rfind(' ') + 1);
+      return name == "??" ? "" : name + (place.empty() ? "" : " at " + place);
+    }
+    is_next = is_mpi && line.starts_with('#');
+  }
+  return {};
+}
+
+}  // namespace tutti::launch::job

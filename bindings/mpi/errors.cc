@@ -102,6 +102,12 @@ Trouble& trouble() {
   return mine;
 }
 
+void add_reason(Trouble& trouble, const comm::Reason& reason) {
+  if (!reason.text.empty()) trouble.text += (trouble.text.empty() ? "" : ": ") + reason.text;
+  trouble.is_mismatch = trouble.is_mismatch || reason.is_mismatch;
+  if (reason.failed_there) trouble.blame = wireup::Blame::another;
+}
+
 Code refuse(Code code, std::string text) {
   return refuse_on(nullptr, code, std::move(text));
 }
@@ -171,11 +177,8 @@ namespace {
 Trouble take_trouble(Code code) {
   Trouble mine = std::exchange(trouble(), {});
   if (mine.code != code) mine = {.code = code};
-  const comm::Reason reason =
-      process.world == nullptr ? comm::Reason{} : process.world->take_reason();
-  if (!reason.text.empty()) mine.text += (mine.text.empty() ? "" : ": ") + reason.text;
-  mine.is_mismatch = reason.is_mismatch;
-  if (reason.failed_there || code == Code::proc_aborted) mine.blame = wireup::Blame::another;
+  if (process.world != nullptr) add_reason(mine, process.world->take_reason());
+  if (code == Code::proc_aborted) mine.blame = wireup::Blame::another;
   return mine;
 }
 

@@ -1,7 +1,6 @@
 // Completing requests for the user.
 #include "mpi/requests.h"
 
-#include "base/text.h"
 #include "mpi/convert.h"
 #include "mpi/trouble.h"
 
@@ -32,14 +31,13 @@ p2p::Status status_of(const comm::Request& request) {
   return status;
 }
 
-std::string words_of(const p2p::Status& status) {
-  if (status.code != Code::truncate || status.source < 0) return {};
-  return "the message of rank " + std::to_string(status.source) + ", tag " +
-         std::to_string(status.tag) + ", is longer than the receive buffer of " +
-         text::format_bytes(static_cast<std::uint64_t>(status.bytes));
-}
-
 namespace {
+
+// What a request that failed says of itself, until its handler does.
+void note_failure(const comm::Request& request, const p2p::Status& status, Code code) {
+  refuse_on(request.comm(), code, p2p::describe_failure(status));
+  add_reason(trouble(), request.reason());
+}
 
 // The handle lets go of the operation behind it.
 void let_go(MPI_Request* handle, comm::Request& request) {
@@ -56,7 +54,7 @@ Code finish_made(MPI_Request* handle, MPI_Status* status, comm::Request& request
   const p2p::Status result = status_of(request);
   put_status(result, status);
   const Code code = request.hooks()->freed(result.code);
-  if (code != Code::ok) refuse_on(request.comm(), code, words_of(result));
+  if (code != Code::ok) note_failure(request, result, code);
   if (operation_of(*handle) == &request) let_go(handle, request);
   return code;
 }
@@ -70,7 +68,7 @@ Code finish(MPI_Request* handle, MPI_Status* status) {
   const p2p::Status result = request.status();
   put_status(result, status);
   if (result.code != Code::ok) [[unlikely]]
-    refuse_on(request.comm(), result.code, words_of(result));
+    note_failure(request, result, result.code);
   let_go(handle, request);
   return result.code;
 }

@@ -32,8 +32,6 @@ Code give_request(Result<comm::Request*>&& made, MPI_Request* handle);
 // can, and where a thread may help, it is called.
 void push_on();
 
-// What a receive's status means, where its code does not say it all: whose message did not fit.
-std::string words_of(const p2p::Status& status);
 // Of a done request, as its user sees it.
 p2p::Status status_of(const comm::Request& request);
 

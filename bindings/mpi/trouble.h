@@ -22,6 +22,8 @@ struct Trouble {
 // This thread's trouble. The reference stays valid for the thread's life.
 Trouble& trouble();
 
+void add_reason(Trouble& trouble, const comm::Reason& reason);
+
 // Notes what went wrong and gives the code back, for `return refuse(Code::arg, "...")`.
 Code refuse(Code code, std::string text);
 // The same for an error that belongs to another communicator than the call's (requests).

@@ -128,7 +128,7 @@ Code run_blocks(Communicator& comm, const CollCall& call) {
 // this barrier has met another call.
 Code run_last_barrier(Communicator& comm) {
   CollCall barrier;
-  barrier.is_last = true;
+  barrier.purpose = watch::Purpose::finalize;
   const Code code = run(comm, barrier);
   const bool is_new = code == Code::proc_aborted || comm.runtime().reason.is_mismatch;
   if (code == Code::ok || is_new || comm.state().team == nullptr) return code;

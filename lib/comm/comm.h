@@ -21,6 +21,7 @@
 #include "comm/topology.h"
 #include "p2p/p2p.h"
 #include "types/types.h"
+#include "watch/calls.h"
 
 namespace tutti::comm {
 
@@ -88,13 +89,13 @@ struct CloseRuntime {
 };
 using RuntimePtr = std::unique_ptr<Runtime, CloseRuntime>;
 RuntimePtr open_runtime(const Ground& ground);
-// Why the latest call failed, once; without words when its code says it all.
+// Why a call failed; without words when its code says it all.
 struct Reason {
   std::string text{};
   bool is_mismatch = false;   // ranks called different collectives
   bool failed_there = false;  // or another rank gave its call up, and knows why
 };
-Reason take_reason(Runtime& runtime);
+Reason take_reason(Runtime& runtime);  // of the latest blocking call, once
 // MPI_COMM_WORLD and MPI_COMM_SELF. The first is collective over the job.
 Result<CommRef> make_world_comm(Runtime& runtime);
 Result<CommRef> make_self_comm(Runtime& runtime);
@@ -134,7 +135,7 @@ struct CollCall {
   int root = 0;  // intercommunicators: also kRoot, kProcNull
   bool in_place = false;
   bool neighbours = false;
-  bool is_last = false;  // MPI_Finalize's, which is no other's
+  watch::Purpose purpose = watch::Purpose::users;
   // Comm's own: why this rank gives nothing, which the others are told (own_part_failure,
   // widened.h).
   Code failure = Code::ok;
@@ -181,6 +182,7 @@ class Request final : public GatedObject {
   bool is_done() const { return done_; }
   bool is_collective() const { return is_collective_; }  // also when it is done
   const p2p::Status& status() const { return status_; }
+  Reason reason() const { return reason_ ? *reason_ : Reason{}; }  // of one that failed
   Communicator* comm() const { return comm_.get(); }
   Hooks* hooks() const { return hooks_.get(); }  // null: none
   // Of one that is not done: called once when it is, inside progress; must not wait.
@@ -204,6 +206,7 @@ class Request final : public GatedObject {
   Then then_ = nullptr;
   void* then_self_ = nullptr;
   std::unique_ptr<Hooks> hooks_;
+  std::unique_ptr<Reason> reason_;
   struct {
     int peer;
     std::uint32_t number = 0;
@@ -215,6 +218,7 @@ class Request final : public GatedObject {
 // A request that its maker completes; until then it keeps itself alive. `hooks` may be null.
 Request* open_request(Communicator& comm, std::unique_ptr<Hooks> hooks);
 void complete(Request& request, const p2p::Status& status);
+void fail(Request& request, const p2p::Status& status, Reason why);
 // A completed one is open again, until completed once more.
 void reopen(Request& request);
 

@@ -122,13 +122,9 @@ class Runtime {
 
   std::uint64_t failures = 0;  // requests that ended with an error so far
 
-  // What the latest failure was about, until whoever raises it takes it (take_reason).
+  // What the latest failure of a blocking call was about, until whoever raises it takes it
+  // (take_reason).
   Reason reason;
-  void explain_failed_run() {
-    reason.failed_there = endpoint.met_failure();
-    reason.text = endpoint.mismatch_text();
-    reason.is_mismatch = !reason.text.empty();
-  }
 
   int rank() const { return wireup.rank(); }
   delegate::Waiting waiting();

@@ -35,6 +35,7 @@ Code gather_colors(Communicator& comm, int color, int key, Colors& all) {
   call.recv_count = 1;
   call.recv_type = types::predefined_type(kInt64);
   call.in_place = true;
+  call.purpose = watch::Purpose::makes_comm;
   return run(comm, call);
 }
 
@@ -110,6 +111,7 @@ Result<Number> agree_over(Communicator& comm) {
     call.recv_type = types::predefined_type(kInt64);
     call.op = types::predefined_op(kMax);
     call.in_place = true;
+    call.purpose = watch::Purpose::makes_comm;
     return run(comm, call);
   };
   Runtime& runtime = comm.runtime();

@@ -234,8 +234,7 @@ namespace {
   if (state.may_have_gpus) [[unlikely]]
     if (const auto code = run_past_team(comm, call, said)) return *code;
   const bool is_widened = call.said_type != nullptr;
-  remember(comm, Communicator::State::Kind::blocking,
-           {said.fingerprint, 0, said.root, call.is_last},
+  remember(comm, Communicator::State::Kind::blocking, {said.fingerprint, 0, said.root},
            is_widened ? call.said_count * call.said_type->size() : said.block);
   if (call.failure != Code::ok) [[unlikely]] {
     // Blocks that differ for this rank alone may differ from everybody's: then no form of the team

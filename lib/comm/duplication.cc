@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "comm/agree.h"
+#include "comm/scheduled.h"
 
 namespace tutti::comm {
 namespace {
@@ -51,7 +52,7 @@ class Duplication {
   // Not before all members have come: some of them may first want other communicators, whose
   // agreements would have to wait for this one.
   void agree() {
-    if (run_->code() != Code::ok) return end(run_->code());
+    if (run_->code() != Code::ok) return fail_by_run();
     agreement_.emplace(runtime().contexts, ContextIds::Claim{comm_->coll_context(), tag_});
     agreement_->propose(values_);
     run_->on_done = &Duplication::judged;
@@ -59,7 +60,7 @@ class Duplication {
   }
 
   void judge() {
-    if (run_->code() != Code::ok) return end(run_->code());
+    if (run_->code() != Code::ok) return fail_by_run();
     const Verdict verdict = agreement_->judge(values_);
     if (verdict == Verdict::none) return end(Code::other);
     if (verdict != Verdict::agreed) {
@@ -79,17 +80,19 @@ class Duplication {
   }
 
   void settle() {
-    const Code code = run_->code();
-    if (code == Code::ok) adopt_settled(*made_, settled_);
-    end(code);
+    if (run_->code() != Code::ok) return fail_by_run();
+    adopt_settled(*made_, settled_);
+    end(Code::ok);
   }
 
-  void end(Code code) {
+  void fail_by_run() { end(run_->code(), reason_of(*run_)); }
+
+  void end(Code code, Reason why = {}) {
     Request* const request = request_;
     delete this;
     p2p::Status status;
     status.code = code;
-    complete(*request, status);
+    code == Code::ok ? complete(*request, status) : fail(*request, status, std::move(why));
   }
 
   CommRef comm_, made_;

@@ -82,8 +82,7 @@ void remember(Communicator& comm, Communicator::State::Kind kind, Begun call, Co
   record.terms = call.terms;
   record.bytes = static_cast<std::uint64_t>(bytes);
   record.root = call.root;
-  record.flags |= (kind == Communicator::State::Kind::blocking ? 0 : watch::kNonblocking) |
-                  (call.is_last ? watch::kFinalize : 0);
+  record.flags |= kind == Communicator::State::Kind::blocking ? 0 : watch::kNonblocking;
   // Members of intercommunicators do not all see every call.
   if ((record.flags & watch::kInter) == 0) {
     const auto add = [&order](std::uint32_t word) {

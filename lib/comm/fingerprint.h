@@ -18,6 +18,8 @@ inline bool has_root(coll::Collective collective) {
 // Of a reduction or movement in one group; of a widened one, as the user said it.
 inline std::uint32_t fingerprint(const CollCall& call, int root, Count bytes,
                                  const types::Datatype* type) {
+  if (call.purpose != watch::Purpose::users) [[unlikely]]
+    return watch::own_print(call.purpose, static_cast<std::uint32_t>(call.collective));
   if (call.said_type != nullptr && type != nullptr) {
     bytes = call.said_count * call.said_type->size();
     type = call.said_type;
@@ -38,10 +40,9 @@ std::uint32_t terms_of(coll::Collective collective, const types::Op* op,
 struct Begun {
   std::uint32_t fingerprint;
   std::uint32_t terms = 0;
-  int root;              // -1: this rank takes no part
-  bool is_last = false;  // see CollCall
+  int root;  // -1: this rank takes no part
 };
-static_assert(sizeof(Begun) == 16);
+static_assert(sizeof(Begun) <= 16);
 void remember(Communicator& comm, Communicator::State::Kind kind, Begun call, Count bytes);
 
 }  // namespace tutti::comm

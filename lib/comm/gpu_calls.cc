@@ -202,8 +202,8 @@ std::optional<Code> run_agreed(Communicator& comm, const CollCall& call, const G
   const std::int64_t begin_ns = now_ns();
   calls.last = {call.collective, agreed.bytes, way, -begin_ns};
   if (way == Way::ours) return std::nullopt;
-  remember(comm, Communicator::State::Kind::blocking,
-           {said.said.fingerprint, 0, said.said.root, call.is_last}, said.said.block);
+  remember(comm, Communicator::State::Kind::blocking, {said.said.fingerprint, 0, said.said.root},
+           said.said.block);
   const Code code = run_by(way, comm, said);
   calls.last.ns = code == Code::ok ? now_ns() - begin_ns : GpuCalls::kSaysNothing;
   return code;

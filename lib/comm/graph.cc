@@ -18,6 +18,7 @@ Code trade(Communicator& comm, const Parts& out, Parts& in) {
   const types::Datatype* const number = types::predefined_type(kInt64);
   const types::Datatype* const word = types::predefined_type(kInt32);
   CollCall call;
+  call.purpose = watch::Purpose::makes_comm;
   std::vector<Count> sent, received(size), at(size, 0), from(size, 0);
   std::vector<std::int32_t> flat;
   for (const auto& part : out) {

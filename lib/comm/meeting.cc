@@ -66,7 +66,8 @@ Meeting::Planned Meeting::plan(coll::RankCall call, const char* algorithm,
   binding.out.whole = {words.data, words.count, binding.type};
   binding.context = place_.context;
   binding.tag = place_.tag;
-  binding.fingerprint = fingerprint_of(call.collective, binding.op, 0, 0);
+  binding.fingerprint =
+      watch::own_print(watch::Purpose::makes_comm, static_cast<std::uint32_t>(call.collective));
   binding.rank = rank_;
   binding.peers = members_;
   return run;

@@ -82,6 +82,10 @@ void RequestMaker::take_status(Request& request, p2p::Pending* message) {
   finish(request, status);
 }
 
+void RequestMaker::explain(Request& request, Reason why) {
+  request.reason_ = std::make_unique<Reason>(std::move(why));
+}
+
 void RequestMaker::finish(Request& request, const p2p::Status& status) {
   request.status_ = status;
   request.done_ = true;
@@ -182,8 +186,11 @@ void RequestMaker::on_run(engine::Run* run) {
   count_under_way(*request, -1);
   Runtime& runtime = request->comm_->runtime();
   p2p::Status status;
-  status.code = end_call(runtime, request->collective_->bound);
+  Reason why;
+  status.code = end_call(runtime, request->collective_->bound, why);
   runtime.collectives.give(std::move(request->collective_));
+  if (status.code != Code::ok) [[unlikely]]
+    explain(*request, std::move(why));
   finish(*request, status);
   request->release();
 }
@@ -212,6 +219,11 @@ Request* open_request(Communicator& comm, std::unique_ptr<Hooks> hooks) {
 
 void reopen(Request& request) {
   RequestMaker::reopen(request);
+}
+
+void fail(Request& request, const p2p::Status& status, Reason why) {
+  RequestMaker::explain(request, std::move(why));
+  complete(request, status);
 }
 
 void complete(Request& request, const p2p::Status& status) {

@@ -38,6 +38,7 @@ struct RequestMaker {
   static Request* start(Communicator& comm, const CollCall& call, BoundCall bound);
   static Request* open(Communicator& comm, std::unique_ptr<Hooks> hooks);
   static void finish(Request& request, const p2p::Status& status);
+  static void explain(Request& request, Reason why);  // before it ends with an error
   static void reopen(Request& request);
   static void cancel(Request& request);
 

@@ -64,7 +64,7 @@ void remember(Communicator& comm, const CollCall& call, const PreparedCall& prep
   const std::uint32_t terms =
       comm.is_inter() ? terms_of(call.collective, call.op, is_widened ? call.said_type : shape.type)
                       : 0;
-  remember(comm, kind, {prepared.fingerprint, terms, shape.root, call.is_last},
+  remember(comm, kind, {prepared.fingerprint, terms, shape.root},
            is_widened ? call.said_count * call.said_type->size() : shape.bytes);
 }
 
@@ -105,14 +105,20 @@ BoundCall bind_call(Communicator& comm, const CollCall& call, const PreparedCall
   return bound;
 }
 
-Code end_call(Runtime& runtime, BoundCall& bound) {
+Reason reason_of(const engine::Run& run) {
+  const p2p::Failure& failure = run.failure();
+  return {failure.text, !failure.text.empty(), failure.is_theirs};
+}
+
+Code end_call(Runtime& runtime, BoundCall& bound, Reason& why) {
   Code code = bound.run->code();
+  if (code != Code::ok) [[unlikely]]
+    why = reason_of(*bound.run);
   const bool is_own = code == bound.run->binding().failure && is_of_own_part(code);
   if (bound.widened != nullptr) code = bound.widened->end(code);
   give_run(*bound.prepared, std::move(bound.run));
   runtime.scratch.give(std::exchange(bound.temporary, {}));
-  if (code != Code::ok) runtime.explain_failed_run();
-  if (is_own) runtime.reason = {kOwnPart};
+  if (is_own) why = {kOwnPart};
   return code;
 }
 
@@ -126,7 +132,7 @@ Code run_schedule(Communicator& comm, const CollCall& call, const select::Choice
   BoundCall bound = bind_call(comm, call, *prepared);
   bound.run->begin();
   engine::wait(runtime.endpoint, *bound.run);
-  return end_call(runtime, bound);
+  return end_call(runtime, bound, runtime.reason);
 }
 
 }  // namespace tutti::comm

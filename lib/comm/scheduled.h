@@ -41,8 +41,9 @@ struct BoundCall {
   Count bytes = 0;                            // by which its algorithm was chosen
 };
 BoundCall bind_call(Communicator& comm, const CollCall& call, const PreparedCall& prepared);
-// What it kept goes back, when its run has ended. Says how that went.
-Code end_call(Runtime& runtime, BoundCall& bound);
+// What it kept goes back, when its run has ended. Says how that went, and, where badly, `why`.
+Code end_call(Runtime& runtime, BoundCall& bound, Reason& why);
+Reason reason_of(const engine::Run& run);  // one that failed
 
 // From the first hop to the last, waiting.
 Code run_schedule(Communicator& comm, const CollCall& call, const select::Choice* chosen);

@@ -14,6 +14,7 @@ namespace tutti::comm {
   call.recv_type = types::predefined_type(kInt64);
   call.op = types::predefined_op(op);
   call.in_place = true;
+  call.purpose = watch::Purpose::asks;
   return run_said(comm, call);
 }
 

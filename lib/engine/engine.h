@@ -108,6 +108,7 @@ class Run {
   void begin();  // at once, by the binding that there is
   bool is_done() const { return done_; }
   Code code() const { return code_; }
+  const p2p::Failure& failure() const { return failure_; }  // why, where its code is not ok
   // Called once when it ends, and nothing touches the binding's memory any more; gate held,
   // possibly inside begin(); may begin or destroy runs, this one too. Must not wait.
   void (*on_done)(Run* self) = nullptr;
@@ -130,7 +131,7 @@ class Run {
   void end_message(std::uint32_t index, p2p::Pending* request);
   void end_step(std::uint32_t index);
   void fold(const sched::Step& step);
-  void fail_with(Code code);
+  void fail_with(Code code, p2p::Failure why = {});
   void part_company();
   void replace(std::uint32_t step);
   static void straggler_done(p2p::Pending* request);
@@ -150,6 +151,7 @@ class Run {
   std::size_t unfinished_ = 0;
   std::size_t stragglers_ = 0;  // of a run that failed: what still touches its memory
   Code code_ = Code::ok;
+  p2p::Failure failure_;
   bool done_ = true;
   bool advancing_ = false;
 };

@@ -160,11 +160,12 @@ inline void Run::watch(std::uint32_t index, p2p::Pending* request) {
 }
 
 void Run::end_message(std::uint32_t index, p2p::Pending* request) {
-  const p2p::Status status = request->status;
+  const Code code = request->status.code;
+  if (code != Code::ok) [[unlikely]]
+    fail_with(code, endpoint_.failure_of(*request));
   messages_[index].request = nullptr;
   endpoint_.release(request);
-  if (status.code != Code::ok) return fail_with(status.code);
-  end_step(index);
+  if (code == Code::ok) end_step(index);
 }
 
 void Run::end_step(std::uint32_t index) {
@@ -185,8 +186,11 @@ inline void Run::fold(const Step& step) {
     binding_.op->fold_right(from, into, step.from.count, *binding_.type, memory_->spare());
 }
 
-inline void Run::fail_with(Code code) {
-  if (code_ == Code::ok) code_ = code;
+// What failed first counts: the rest may follow from it.
+void Run::fail_with(Code code, p2p::Failure why) {
+  if (code_ != Code::ok) return;
+  code_ = code;
+  failure_ = std::move(why);
 }
 
 // After a failure the others must not wait for us: what we would have sent is replaced by word
@@ -246,7 +250,9 @@ void Run::let_go() {
 }
 
 inline void Run::finish() {
-  if (code_ == Code::ok) code_ = memory_->deliver();
+  if (code_ == Code::ok)
+    if (const Code code = memory_->deliver(); code != Code::ok) [[unlikely]]
+      fail_with(code);
   memory_->release();
   done_ = true;
   if (on_done != nullptr) on_done(this);

@@ -118,7 +118,7 @@ void CallLine::begin(Slot& slot) {
     case QueuedCall::What::streamed: {  // and it has ended
       p2p::Status status;
       status.code = slot.operation.streamed->code();
-      return end(slot, status);
+      return end(slot, status, comm::take_reason(slot.operation.comm->runtime()));
     }
     case QueuedCall::What::wait:
       return begin_wait(slot);
@@ -141,7 +141,7 @@ void CallLine::begin_collective(Slot& slot) {
   if (started) return follow(slot, *started);
   p2p::Status status;
   status.code = started.error().code;
-  end(slot, status);
+  end(slot, status, {started.error().text});
 }
 
 void CallLine::begin_wait(Slot& slot) {
@@ -157,13 +157,19 @@ void CallLine::begin_wait(Slot& slot) {
 void CallLine::follow(Slot& slot, comm::Request* request) {
   slot.begun = request;
   if (!request->is_done()) return request->when_done(&CallLine::on_done, &slot);
-  const p2p::Status status = request->status();
-  end(slot, status);
+  end_begun(slot, *request);
 }
 
 void CallLine::on_done(void* self, const comm::Request& request) {
   auto& slot = *static_cast<Slot*>(self);
-  slot.line->end(slot, request.status());
+  slot.line->end_begun(slot, request);
+}
+
+// The request may be given back in the middle.
+void CallLine::end_begun(Slot& slot, const comm::Request& request) {
+  const p2p::Status status = request.status();
+  const comm::Reason why = request.reason();
+  end(slot, status, why);
 }
 
 void CallLine::on_waited(void* self, const comm::Request& /*request*/) {
@@ -171,14 +177,17 @@ void CallLine::on_waited(void* self, const comm::Request& /*request*/) {
   if (--slot.left == 0) slot.line->end_wait(slot);
 }
 
-void CallLine::end(Slot& slot, const p2p::Status& status) {
+void CallLine::end(Slot& slot, const p2p::Status& status, const comm::Reason& why) {
   if (slot.begun != nullptr) std::exchange(slot.begun, nullptr)->release();
   QueuedCall& ended = slot.operation;
   if (ended.tell != nullptr) ended.tell(ended.statuses, 0, status);
-  if (ended.request)
-    comm::complete(*ended.request, status);  // who waits for it is told
-  else if (status.code != Code::ok)
-    report(ended, *ended.comm, status.code);
+  if (status.code == Code::ok) {
+    if (ended.request) comm::complete(*ended.request, status);
+  } else if (ended.request) {
+    comm::fail(*ended.request, status, why);  // who waits for it is told
+  } else {
+    report(ended, *ended.comm, status, why);
+  }
   leave(slot);
 }
 
@@ -189,7 +198,7 @@ void CallLine::end_wait(Slot& slot) {
     if (!request) continue;
     const p2p::Status& status = request->status();
     if (ended.tell != nullptr) ended.tell(ended.statuses, i, status);
-    if (status.code != Code::ok) report(ended, *request->comm(), status.code);
+    if (status.code != Code::ok) report(ended, *request->comm(), status, request->reason());
   }
   leave(slot);
 }
@@ -209,10 +218,11 @@ void CallLine::leave(Slot& done) {
   uncount(what);
 }
 
-void CallLine::report(const QueuedCall& operation, comm::Communicator& comm, Code code) {
-  Failure failure{operation.call, comm::CommRef::share(&comm), code, "enqueued in " + name_};
-  const comm::Reason reason = comm::take_reason(comm.runtime());
-  if (!reason.text.empty()) failure.text += ": " + reason.text;
+void CallLine::report(const QueuedCall& operation, comm::Communicator& comm,
+                      const p2p::Status& status, const comm::Reason& why) {
+  Failure failure{operation.call, comm::CommRef::share(&comm), status.code, "enqueued in " + name_};
+  for (const std::string& text : {p2p::describe_failure(status), why.text})
+    if (!text.empty()) failure.text += ": " + text;
   if (is_gone_) failure.text += ": the GPU is lost";
   if (comm.errors_end_job && streams_.fatal_ != nullptr) streams_.fatal_(failure);
   if (failures_.size() < kMostFailures) failures_.push_back(std::move(failure));
@@ -235,7 +245,7 @@ void CallLine::lose() {
     p2p::Status status;
     status.code = Code::other;
     if (lost.operation.what == QueuedCall::What::wait) {
-      report(lost.operation, *lost.operation.comm, status.code);
+      report(lost.operation, *lost.operation.comm, status, {});
       leave(lost);
     } else {
       end(lost, status);

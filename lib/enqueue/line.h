@@ -64,10 +64,12 @@ class CallLine {
   void follow(Slot& slot, comm::Request* request);
   static void on_done(void* slot, const comm::Request& request);
   static void on_waited(void* slot, const comm::Request& request);
-  void end(Slot& slot, const p2p::Status& status);
+  void end_begun(Slot& slot, const comm::Request& request);
+  void end(Slot& slot, const p2p::Status& status, const comm::Reason& why = {});
   void end_wait(Slot& slot);
   void leave(Slot& slot);
-  void report(const QueuedCall& operation, comm::Communicator& comm, Code code);
+  void report(const QueuedCall& operation, comm::Communicator& comm, const p2p::Status& status,
+              const comm::Reason& why);
 
   CallStreams& streams_;
   std::unique_ptr<types::DeviceQueue> queue_;

@@ -75,8 +75,7 @@ class Core final : public transport::Sink {
   std::string links_text();
   std::string gpu_links_text();
   std::string sent_text() const;
-  std::string mismatch_text() { return std::exchange(mismatch_, {}); }
-  bool met_failure() const { return !mismatch_.empty() && mismatch_is_failure_; }
+  Failure failure_of(const Pending& request) const;
   const std::string& loss_text() const { return loss_; }
   void set_fingerprint_text(std::function<std::string(std::uint32_t)> describe);
   Counters counters() const;
@@ -262,9 +261,8 @@ class Core final : public transport::Sink {
   void deliver_eager(Transfer* transfer, int from, const transport::FrameHeader& header,
                      std::span<const std::byte> payload);
   void keep(int from, const transport::FrameHeader& header, std::span<const std::byte> payload);
-  void meet_other_call(Transfer& transfer, int from, std::uint32_t theirs);
-  void report_mismatch(const Transfer& transfer, int from, std::uint32_t theirs);
-  void report_too_long(const Transfer& transfer, int from, std::uint64_t bytes);
+  void meet_other_call(Transfer& transfer, std::uint32_t theirs);
+  std::string describe_mismatch(const Transfer& transfer) const;
   void finish_delivery(PeerState& peer, Transfer* transfer, const transport::FrameHeader& header,
                        std::size_t bytes);
   // flood.cc
@@ -340,8 +338,6 @@ class Core final : public transport::Sink {
   transport::Loan loan_;             // of the payload that is being delivered, if it is lent
   Counters counted_;
   std::atomic<Observer> observer_ = nullptr;
-  std::string mismatch_;
-  bool mismatch_is_failure_ = false;  // the other rank gave its call up
   std::function<std::string(std::uint32_t)> describe_;
   transport::Opened opened_;
   std::unique_ptr<transport::Waiter> waiter_;

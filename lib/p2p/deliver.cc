@@ -5,6 +5,7 @@
 #include <new>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "p2p/core.h"
 
 namespace tutti::p2p {
@@ -122,6 +123,7 @@ void Core::meet(Transfer* transfer, int from, const transport::FrameHeader& head
   status.tag = header.tag;
   status.bytes = static_cast<std::int64_t>(header.length);
   if (status.bytes > transfer->buffer.bytes) [[unlikely]] {
+    transfer->came = header.length;
     status.bytes = transfer->buffer.bytes;
     status.code = Code::truncate;
   }
@@ -129,9 +131,7 @@ void Core::meet(Transfer* transfer, int from, const transport::FrameHeader& head
   counted_.bytes_received += static_cast<std::uint64_t>(status.bytes);
   const std::uint32_t theirs = low_of(header.cookie);
   if (theirs != transfer->fingerprint && theirs != 0) [[unlikely]]
-    meet_other_call(*transfer, from, theirs);
-  else if (status.code == Code::truncate) [[unlikely]]
-    report_too_long(*transfer, from, header.length);
+    meet_other_call(*transfer, theirs);
 }
 
 void Core::deliver_eager(Transfer* transfer, int from, const transport::FrameHeader& header,
@@ -189,7 +189,7 @@ void Core::keep(int from, const transport::FrameHeader& header,
 
 // A message of another collective than the receive's; or word of a failure, which comes in the
 // place of messages that are no collective's, too.
-void Core::meet_other_call(Transfer& transfer, int from, std::uint32_t theirs) {
+void Core::meet_other_call(Transfer& transfer, std::uint32_t theirs) {
   const bool is_failure = theirs == kSenderLostPeer || theirs == kSenderFailed;
   if (transfer.fingerprint == 0) {
     if (is_failure) transfer.status.code = Code::other;
@@ -198,36 +198,46 @@ void Core::meet_other_call(Transfer& transfer, int from, std::uint32_t theirs) {
   const std::string& wish = knobs_.text("TUTTI_MISMATCH");
   if (!is_failure && wish == "off") return;
   if (!is_failure && wish == "warn" && std::exchange(warned_of_mismatch_, true)) return;
-  if (theirs != kSenderLostPeer) report_mismatch(transfer, from, theirs);
+  transfer.other_call = theirs;
   if (!is_failure && wish == "warn")
-    return log::warn(mismatch_text() + " (TUTTI_MISMATCH=warn: the job goes on)");
+    return log::warn(describe_mismatch(transfer) + " (TUTTI_MISMATCH=warn: the job goes on)");
   transfer.status.bytes = 0;
   transfer.status.code = theirs == kSenderLostPeer ? Code::proc_aborted : Code::other;
 }
 
-void Core::report_mismatch(const Transfer& transfer, int from, std::uint32_t theirs) {
+std::string Core::describe_mismatch(const Transfer& transfer) const {
   const auto say = [this](std::uint32_t fingerprint) {
     return describe_ ? describe_(fingerprint) : "call " + std::to_string(fingerprint);
   };
-  const std::string here = say(transfer.fingerprint), there = say(theirs);
-  mismatch_ = "ranks call different collectives: rank " + std::to_string(wireup_.rank()) +
-              " calls " + here + ", rank " + std::to_string(from) + " calls " + there +
-              " (call number " + std::to_string(transfer.tag & 0x3fffffff) +
-              " of this communicator)";
-  mismatch_is_failure_ = theirs == kSenderFailed;
+  const std::uint32_t ours = transfer.fingerprint, theirs = transfer.other_call;
+  const std::string here = say(ours), there = say(theirs);
+  std::string text = "ranks call different collectives: rank " + std::to_string(wireup_.rank()) +
+                     " calls " + here + ", rank " + std::to_string(transfer.peer) + " calls " +
+                     there + " (call number " + std::to_string(transfer.tag & 0x3fffffff) +
+                     " of this communicator)";
   if (here == there)
-    mismatch_ += "; their codes differ: " + std::to_string(transfer.fingerprint) + " and " +
-                 std::to_string(theirs);
+    text += "; their codes differ: " + std::to_string(ours) + " and " + std::to_string(theirs);
+  return text;
 }
 
-// Only a collective's is said here: its caller does not see who sent what. What a call that failed
-// takes to drop it has no place.
-void Core::report_too_long(const Transfer& transfer, int from, std::uint64_t bytes) {
-  if (transfer.fingerprint == 0 || transfer.buffer.data == nullptr) return;
-  mismatch_ = "rank " + std::to_string(from) + " gives " + std::to_string(bytes) +
+std::string describe_failure(const Status& status) {
+  if (status.code != Code::truncate || status.source < 0) return {};
+  return "the message of rank " + std::to_string(status.source) + ", tag " +
+         std::to_string(status.tag) + ", is longer than the receive buffer of " +
+         text::format_bytes(static_cast<std::uint64_t>(status.bytes));
+}
+
+// Of messages outside collectives the status says who sent what.
+Failure Core::failure_of(const Pending& request) const {
+  const auto& transfer = static_cast<const Transfer&>(request);
+  if (transfer.fingerprint == 0) return {};
+  if (transfer.status.code == Code::other && transfer.other_call != 0)
+    return {describe_mismatch(transfer), transfer.other_call == kSenderFailed};
+  if (transfer.status.code != Code::truncate) return {};
+  return {"rank " + std::to_string(transfer.peer) + " gives " + std::to_string(transfer.came) +
               " bytes to rank " + std::to_string(wireup_.rank()) + ", which has room for " +
-              std::to_string(transfer.buffer.bytes);
-  mismatch_is_failure_ = false;
+              std::to_string(transfer.buffer.bytes),
+          false};
 }
 
 void Core::set_fingerprint_text(std::function<std::string(std::uint32_t)> describe) {

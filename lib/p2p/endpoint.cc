@@ -140,12 +140,8 @@ std::string Endpoint::sent_text() const {
   return core_->sent_text();
 }
 
-std::string Endpoint::mismatch_text() {
-  return core_->mismatch_text();
-}
-
-bool Endpoint::met_failure() const {
-  return core_->met_failure();
+Failure Endpoint::failure_of(const Pending& request) const {
+  return core_->failure_of(request);
 }
 
 const std::string& Endpoint::loss_text() const {

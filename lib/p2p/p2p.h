@@ -71,6 +71,14 @@ struct Pending {
   ~Pending() = default;  // release() ends it
 };
 
+// Why a message failed; no words where its code says it all. The same of a collective's, which
+// names both ranks.
+std::string describe_failure(const Status& status);
+struct Failure {
+  std::string text{};
+  bool is_theirs = false;  // the other rank gave its call up (kSenderFailed)
+};
+
 // A message taken out of matching by a matched probe (MPI 5.0, 3.8.2).
 struct KeptMessage;
 
@@ -200,13 +208,10 @@ class Endpoint {
   // Lines "peer TAB link TAB messages TAB bytes" for every peer that something was sent to.
   std::string sent_text() const;
   // A receive whose fingerprint differs from its message's ends with Code::other (if that is
-  // kSenderLostPeer: with Code::proc_aborted, and no words); this is what
-  // was said about the last one, or the last that was too short for its message (both ranks named),
-  // empty when there was none. The hook turns
-  // a fingerprint into words ("allreduce of 4 int"); without it numbers are shown.
-  std::string mismatch_text();
-  // Whether that one was word of a failure on the other rank (kSenderFailed): ask before.
-  bool met_failure() const;
+  // kSenderLostPeer: with Code::proc_aborted, and no words). This is what to say of one that is
+  // done, and not released; the hook turns a fingerprint into words ("allreduce of 4 int"), without
+  // it numbers are shown.
+  Failure failure_of(const Pending& request) const;
   // Why the peer that was lost last was lost; empty when none was.
   const std::string& loss_text() const;
   void set_fingerprint_text(std::function<std::string(std::uint32_t)> describe);

@@ -75,6 +75,7 @@ struct alignas(kCacheLine) Transfer final : Pending, MatchNode {
   Code failure = Code::ok;   // why it will end badly once its pins, or the peer's answer, are back
   int peer = kAnySource;
   std::uint32_t fingerprint = 0;
+  std::uint32_t other_call = 0;  // of a receive that failed: what its message's sender called
   types::Buffer buffer;
   std::uint64_t total = 0;   // bytes that will move
   Transfer* next = nullptr;  // in the peer's waiting line, the completions
@@ -103,6 +104,7 @@ struct alignas(kCacheLine) Transfer final : Pending, MatchNode {
   std::byte* scratch = nullptr;  // of a send: the device's, packed into for its reader
   // Of a send: its exposing was tried, and waits for the device.
   bool was_exposed = false, waits_exposed = false;
+  std::uint64_t came = 0;      // of a receive that was too short: the bytes of its message
   std::uint8_t key_flags = 0;  // of a receive: what `key` is of, as its offer's flags say
   bool by_link = false;        // a link moves that memory itself, and its device waits for none
 
@@ -130,6 +132,7 @@ struct alignas(kCacheLine) Transfer final : Pending, MatchNode {
     failure = Code::ok;
     peer = rank;
     fingerprint = envelope.fingerprint;
+    other_call = 0;
     buffer = memory;
     total = static_cast<std::uint64_t>(memory.bytes);
   }

@@ -14,7 +14,12 @@ namespace tutti::watch {
 namespace {
 
 constexpr int kMantissa = 10;
-constexpr std::uint32_t kNeighbours = 1U << 23;  // no collective: these have 1 .. 15 above bit 28
+// No collectives: these have 1 .. 15 above bit 28.
+constexpr std::uint32_t kNeighbours = 1U << 23, kOwn = 1U << 22;
+constexpr std::uint32_t kPurpose = 8;  // where it stands; below it the collective
+
+constexpr const char* kPurposes[] = {"", "MPI_Finalize", "a function that makes a communicator",
+                                     "a collective, whose members ask each other about GPUs"};
 
 constexpr const char* kOpNames[] = {"no op",
                                     "MPI_SUM",
@@ -110,6 +115,13 @@ bool is_collective(std::uint32_t print) {
   return print >> 28 != 0 && print >> 28 <= kCollectiveRows.size();
 }
 
+// Purpose::users: a call of the user's.
+Purpose purpose_of(std::uint32_t print) {
+  const std::uint32_t purpose = (print & ~kOwn) >> kPurpose;
+  const bool is_own = (print & kOwn) != 0 && !is_collective(print);
+  return is_own && purpose < std::size(kPurposes) ? static_cast<Purpose>(purpose) : Purpose::users;
+}
+
 std::string in_capital(const char* name) {
   std::string text = std::string("MPI_") + name;
   text[4] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[4])));
@@ -147,9 +159,15 @@ std::uint32_t neighbour_print(std::uint32_t collective) {
   return kNeighbours | collective;
 }
 
+std::uint32_t own_print(Purpose purpose, std::uint32_t collective) {
+  return kOwn | static_cast<std::uint32_t>(purpose) << kPurpose | collective;
+}
+
 std::string describe_print(std::uint32_t print) {
   if ((print & ~0xffU) == kNeighbours)
     return std::string("a neighbourhood ") + collective_name(print & 0xffU);
+  if (const Purpose purpose = purpose_of(print); purpose != Purpose::users)
+    return kPurposes[static_cast<std::size_t>(purpose)];
   // 1 stands for a call that was given up on another rank, which knows why.
   if (!is_collective(print)) return print == 1 ? "a collective that failed there" : "no collective";
   const std::uint32_t shift = (print & 0xffffU) >> kMantissa;
@@ -159,13 +177,13 @@ std::string describe_print(std::uint32_t print) {
 }
 
 std::string describe_call(const wireup::CallRecord& call) {
-  if ((call.flags & kFinalize) != 0) return "MPI_Finalize";
+  // Whatever a callback called in between.
+  if (purpose_of(call.fingerprint) == Purpose::finalize) return describe_print(call.fingerprint);
   const std::string function = call.function > 0 ? function_name(call.function - 1) : "";
   if (!is_collective(call.fingerprint))
     return function.empty() ? describe_print(call.fingerprint) : function;
   const char* name = kCollectiveRows[(call.fingerprint >> 28) - 1].name;
-  // A function that makes collectives of its own (MPI_Comm_dup): their arguments are not the
-  // user's.
+  // A call of another name that is served by this collective: their arguments differ.
   if (!function.empty() && !contains(function, name)) return function;
   return (function.empty() ? in_capital(name) : function) +
          describe_arguments({call.fingerprint | call.terms, static_cast<std::uint64_t>(call.root),
@@ -173,7 +191,7 @@ std::string describe_call(const wireup::CallRecord& call) {
 }
 
 bool is_same_call(const wireup::CallRecord& a, const wireup::CallRecord& b, bool terms) {
-  constexpr std::uint32_t kAlike = kNonblocking | kFinalize | kInter;
+  constexpr std::uint32_t kAlike = kNonblocking | kInter;
   return a.fingerprint == b.fingerprint && a.bytes == b.bytes && a.root == b.root &&
          (a.flags & kAlike) == (b.flags & kAlike) && (!terms || a.terms == b.terms);
 }
@@ -191,9 +209,7 @@ std::string difference_between(const wireup::CallRecord& a, const wireup::CallRe
                : describe_print(call.fingerprint);
   };
   const auto kind = [](const wireup::CallRecord& call) {
-    return std::string((call.flags & kFinalize) != 0      ? "MPI_Finalize's own"
-                       : (call.flags & kNonblocking) != 0 ? "nonblocking"
-                                                          : "blocking");
+    return std::string((call.flags & kNonblocking) != 0 ? "nonblocking" : "blocking");
   };
   two("collectives", inside(a), inside(b));
   two("kinds", kind(a), kind(b));

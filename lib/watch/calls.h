@@ -27,6 +27,9 @@ inline constexpr std::uint32_t kUserOp = 31;
 std::uint32_t pack_print(const Print& print);
 // Neighbours need not say alike how much.
 std::uint32_t neighbour_print(std::uint32_t collective);
+// Of a collective that a function makes for itself, so that nobody takes it for a user's call.
+enum class Purpose : std::uint32_t { users, finalize, makes_comm, asks };
+std::uint32_t own_print(Purpose purpose, std::uint32_t collective);
 // "MPI_Bcast(root 0, 16 B)"
 std::string describe_print(std::uint32_t fingerprint);
 
@@ -36,7 +39,6 @@ const char* op_name(std::uint32_t op);                  // as Print::op: "MPI_SU
 
 // CallRecord::flags
 inline constexpr std::uint32_t kNonblocking = 1;
-inline constexpr std::uint32_t kFinalize = 2;    // MPI_Finalize's, which is no other's
 inline constexpr std::uint32_t kInter = 4;       // of an intercommunicator
 inline constexpr std::uint32_t kSecondSide = 8;  // by a member of its second group
 inline constexpr std::uint32_t kOnlyWarns = 16;  // TUTTI_MISMATCH=warn

@@ -1,6 +1,7 @@
 // Rank 1 gives rank 2 more than that has room for, in the collective that is named: the job ends
 // and says so, whoever is heard first. The others go on to a barrier. Or "whole": the root of a
-// gather says how much comes from all, not from each; "one more": rank 1 makes one call more.
+// gather says how much comes from all, not from each; "one more": rank 1 makes one call more;
+// "twice": two broadcasts fail at rank 1, which completes them by the call that is named.
 #include <string>
 
 #include "check.h"
@@ -54,6 +55,25 @@ void call_once_more() {
   if (rank == kGiver) MPI_Bcast(&word, 1, MPI_INT, kGiver, MPI_COMM_WORLD);
 }
 
+// Both have arrived, and failed, when the message behind them is there.
+void ask_for_less_twice(const std::string& by) {
+  std::vector<int> words(100), others(100);
+  const bool asks_less = rank == kGiver;
+  int word = 0, flag = 0, count = 0, indices[2];
+  MPI_Request both[2];
+  MPI_Ibcast(words.data(), asks_less ? 5 : 10, MPI_INT, 0, MPI_COMM_WORLD, &both[0]);
+  MPI_Ibcast(others.data(), asks_less ? 7 : 20, MPI_INT, 0, MPI_COMM_WORLD, &both[1]);
+  if (rank == 0) MPI_Send(&word, 1, MPI_INT, kGiver, 0, MPI_COMM_WORLD);
+  if (asks_less) MPI_Recv(&word, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (by == "MPI_Wait")
+    MPI_Wait(&both[0], MPI_STATUS_IGNORE);
+  else if (by == "MPI_Testall")
+    MPI_Testall(2, both, &flag, MPI_STATUSES_IGNORE);
+  else if (by == "MPI_Waitsome")
+    MPI_Waitsome(2, both, &count, indices, MPI_STATUSES_IGNORE);
+  MPI_Waitall(2, both, MPI_STATUSES_IGNORE);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -63,6 +83,8 @@ int main(int argc, char** argv) {
     say_the_whole();
   else if (how == "one more")
     call_once_more();
+  else if (how == "twice")
+    ask_for_less_twice(argc > 2 ? argv[2] : "MPI_Waitall");
   else
     give_too_much(how);
   if (how != "one more") MPI_Barrier(MPI_COMM_WORLD);

@@ -20,7 +20,7 @@ Code put_request(comm::Request* made, MPI_Request* handle) {
 // What a blocking receive returns; where the message did not fit, whose it was.
 [[gnu::always_inline]] inline Code end_received(const p2p::Status& result) {
   if (result.code == Code::truncate) [[unlikely]]
-    return refuse(result.code, words_of(result));
+    return refuse(result.code, p2p::describe_failure(result));
   return result.code;
 }
 

@@ -270,21 +270,21 @@ TEST_CASE("who gives too much in a collective is named, with the sizes", "[p2p][
     Worlds worlds(2);
     auto data = pattern(bytes, 1);
     std::vector<std::byte> into(bytes - 8);
-    const auto meet = [&](std::uint32_t call, const types::Buffer& buffer) {
+    const auto meet = [&](std::uint32_t call, const types::Buffer& buffer) {  // what is said of it
       Pending* send = worlds[0].send(Mode::standard, 1, {3, 0, 17, call}, plain(data));
       Pending* receive = worlds[1].recv(0, {3, 0, 17, call}, buffer);
       REQUIRE(worlds.until([&] { return send->done && receive->done; }));
       REQUIRE(receive->status.code == Code::truncate);
+      const p2p::Failure failure = worlds[1].failure_of(*receive);
+      CHECK_FALSE(failure.is_theirs);
+      worlds[1].release(receive);
+      return failure.text;
     };
-    meet(12, plain(into));
-    REQUIRE_FALSE(worlds[1].met_failure());
-    REQUIRE(worlds[1].mismatch_text() == "rank 0 gives " + std::to_string(bytes) +
-                                             " bytes to rank 1, which has room for " +
-                                             std::to_string(bytes - 8));
-    // Of other messages the request tells, and what is only dropped is no one's mistake.
-    meet(0, plain(into));
-    meet(12, types::Buffer::plain(nullptr, 0));
-    REQUIRE(worlds[1].mismatch_text().empty());
+    const std::string begin =
+        "rank 0 gives " + std::to_string(bytes) + " bytes to rank 1, which has room for ";
+    CHECK(meet(12, plain(into)) == begin + std::to_string(bytes - 8));
+    CHECK(meet(12, types::Buffer::plain(nullptr, 0)) == begin + "0");
+    CHECK(meet(0, plain(into)).empty());  // of other messages the status tells
   }
 }
 
@@ -299,8 +299,8 @@ TEST_CASE("ranks in different collectives are told, by name", "[p2p][protocol]")
     Pending* receive = worlds[1].recv(0, {3, 0, 17, 12}, plain(into));
     REQUIRE(worlds.until([&] { return send->done && receive->done; }));
     REQUIRE(receive->status.code == Code::other);
-    REQUIRE_FALSE(worlds[1].met_failure());
-    const std::string text = worlds[1].mismatch_text();
+    REQUIRE_FALSE(worlds[1].failure_of(*receive).is_theirs);
+    const std::string text = worlds[1].failure_of(*receive).text;
     REQUIRE(text.find("rank 1 calls a reduce") != std::string::npos);
     REQUIRE(text.find("rank 0 calls a bcast") != std::string::npos);
     // Alike, or unknown, is no mismatch.
@@ -309,6 +309,7 @@ TEST_CASE("ranks in different collectives are told, by name", "[p2p][protocol]")
       Pending* taken = worlds[1].recv(0, {3, 0, 18, 12}, plain(into));
       REQUIRE(worlds.until([&] { return again->done && taken->done; }));
       REQUIRE(taken->status.code == Code::ok);
+      REQUIRE(worlds[1].failure_of(*taken).text.empty());
     }
     // The others' word of a rank that is gone is no mismatch either.
     Pending* word =
@@ -316,13 +317,13 @@ TEST_CASE("ranks in different collectives are told, by name", "[p2p][protocol]")
     Pending* heard = worlds[1].recv(0, {3, 0, 19, 12}, plain(into));
     REQUIRE(worlds.until([&] { return word->done && heard->done; }));
     REQUIRE(heard->status.code == Code::proc_aborted);
-    REQUIRE(worlds[1].mismatch_text().empty());
-    REQUIRE_FALSE(worlds[1].met_failure());
+    REQUIRE(worlds[1].failure_of(*heard).text.empty());
+    REQUIRE_FALSE(worlds[1].failure_of(*heard).is_theirs);
     // Of a call that failed there it is said whose the failure is.
     word = worlds[0].send(Mode::standard, 1, {3, 0, 20, p2p::kSenderFailed}, plain(data));
     heard = worlds[1].recv(0, {3, 0, 20, 12}, plain(into));
     REQUIRE(worlds.until([&] { return word->done && heard->done; }));
-    REQUIRE(worlds[1].met_failure());
-    REQUIRE_FALSE(worlds[1].mismatch_text().empty());
+    REQUIRE(worlds[1].failure_of(*heard).is_theirs);
+    REQUIRE_FALSE(worlds[1].failure_of(*heard).text.empty());
   }
 }

@@ -73,9 +73,14 @@ TEST_CASE("a call is described as its user made it", "[watch][calls]") {
   other.flags = watch::kNonblocking;
   CHECK(watch::difference_between(call, other) == "kinds blocking and nonblocking");
   // Whatever a callback called in between: MPI_Finalize's barrier is known by itself.
-  other.flags = watch::kFinalize;
+  other.fingerprint = watch::own_print(watch::Purpose::finalize, 1);
   CHECK(watch::describe_call(other) == "MPI_Finalize");
   CHECK_FALSE(watch::is_same_call(call, other));
+  // Where no function is known, the purpose is.
+  CHECK(watch::describe_print(other.fingerprint) == "MPI_Finalize");
+  other.fingerprint = watch::own_print(watch::Purpose::makes_comm, 3);
+  CHECK(watch::describe_call(other) == "MPI_Comm_dup");
+  CHECK(watch::describe_print(other.fingerprint) == "a function that makes a communicator");
 }
 
 TEST_CASE("each side of an intercommunicator has its own terms", "[watch][calls]") {

@@ -147,7 +147,8 @@ int main(int argc, char** argv) {
         comm::force((*world)->world_comm(),
                     "barrier=dissemination,allreduce=recursive_doubling,bcast=binomial");
       measure(**world, ranks, ranks > cores);
-      (void)(*world)->finish(true);
+      comm::Reason why;
+      (void)(*world)->finish(true, why);
     });
   for (std::thread& thread : threads) thread.join();
   return 0;

@@ -168,13 +168,13 @@ static bool has_no_sessions() {
   return g_newcomers == 1;
 }
 
-Result<void> end_world_model() {
+Result<void> end_world_model(comm::Reason& why) {
   const std::int64_t began_ns = now_ns();
   process.world_comm = nullptr;
   tool::world_closes(*process.world);
   if (process.recorder != nullptr) process.recorder->end(function::Finalize, began_ns);
   report_use();
-  const Result<void> ended = process.world->finish(has_no_sessions());
+  const Result<void> ended = process.world->finish(has_no_sessions(), why);
   // release: partner is the acquire in MPI_Finalized.
   process.phase.store(ProcessPhase::finalized, std::memory_order_release);
   close_world();

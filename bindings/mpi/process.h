@@ -66,7 +66,7 @@ Result<void> open_world(world::ThreadLevel level);  // local; each is closed onc
 void close_world();
 // MPI_Init and MPI_Finalize beyond that; collective over the job.
 Result<void> begin_world_model();
-Result<void> end_world_model();
+Result<void> end_world_model(comm::Reason& why);
 
 // What calls took and moved so far, to the launcher, where it asked for it.
 void report_use();

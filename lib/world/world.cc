@@ -152,7 +152,7 @@ Code World::meet_at_the_end() {
 
 // Behind the barrier nobody sends to us any more, and all that was sent to us by then is matched
 // or abandoned, unless sessions go on.
-Result<void> World::finish(bool is_last) {
+Result<void> World::finish(bool is_last, comm::Reason& why) {
   enter();
   const Code code = meet_at_the_end();
   if (is_last) endpoint_->see_off(p2p::Endpoint::End::everybodys);
@@ -164,7 +164,8 @@ Result<void> World::finish(bool is_last) {
   leave();
   if (code == Code::ok) return say_finalized();
   if (code == Code::proc_aborted) wireup_->lost_peer();
-  if (const comm::Reason why = take_reason(); why.is_mismatch) return fail(code, why.text);
+  why = take_reason();
+  if (why.is_mismatch) return fail(code, {});
   return fail(code, "not every rank came to the end of the job" + first_gone(*wireup_));
 }
 

@@ -86,7 +86,8 @@ class World {
   // The end of MPI_COMM_WORLD: waits until every rank arrived, sees our messages off and tells
   // the launcher that this process may end. Others may still meet us.
   // `is_last`: nothing else used MPI, so messages that nobody has asked for by then are dropped.
-  Result<void> finish(bool is_last);
+  // `why`: what the last barrier failed of, where that is known; not of the words that come back.
+  Result<void> finish(bool is_last, comm::Reason& why);
   // Nobody uses MPI for now: waits until our messages are with their receivers.
   void settle();
 

@@ -71,8 +71,9 @@ inline void run_ranks(const std::vector<int>& hosts, const Body& body,
         return findings.add("meet: " + met.error().text);
       comm::Communicator& comm = world.world_comm();
       body(Rank{world, comm, comm.rank(), comm.size(), findings});
-      if (const auto ended = world.finish(true); !ended)
-        findings.add("part: " + ended.error().text);
+      comm::Reason why;
+      if (const auto ended = world.finish(true, why); !ended)
+        findings.add("part: " + ended.error().text + why.text);
     });
   for (std::thread& thread : threads) thread.join();
   INFO(findings.first());

@@ -66,10 +66,13 @@ Code finalize() {
     set_errhandler(*comm, nullptr);
   }
   close_buffer_room(nullptr);
-  const Result<void> closed = end_world_model();
+  comm::Reason why;
+  const Result<void> closed = end_world_model(why);
   if (closed) return Code::ok;
   const Code code = note(closed);
-  trouble().blame = wireup::Blame::another;  // whoever did not come has ended the job
+  add_reason(trouble(), why);
+  // Whoever did not come has ended the job.
+  if (!why.is_mismatch) trouble().blame = wireup::Blame::another;
   return code;
 }
 

@@ -220,3 +220,30 @@ TEST_CASE("a cancelled communicator ends all calls on it, and no others", "[comm
     me.expect(comm::run(me.comm, sum) == Code::ok, "the communicator that goes on");
   });
 }
+
+TEST_CASE("of two collectives that failed each keeps its own reason", "[comm][nonblocking]") {
+  support::run_ranks(support::one_host(2), [](const Rank& me) {
+    comm::CommRef both = *comm::dup(me.comm);
+    const auto broadcast = [&](std::int32_t* words, types::Count count) {
+      comm::CollCall call;
+      call.collective = Collective::bcast;
+      call.recv = words;
+      call.recv_count = count;
+      call.recv_type = &integer();
+      return *comm::start(*both, call);
+    };
+    std::int32_t first[10] = {}, second[20] = {};
+    comm::Request* const shorter = broadcast(first, me.rank == 0 ? 10 : 5);
+    comm::Request* const longer = broadcast(second, me.rank == 0 ? 20 : 7);
+    for (comm::Request* request : {longer, shorter}) comm::wait(me.comm.runtime(), *request);
+    const auto tells = [&](const comm::Request& request, const char* size) {
+      const comm::Reason why = request.reason();
+      me.expect(why.is_mismatch && why.text.find(size) != std::string::npos, why.text);
+    };
+    if (me.rank == 1) {
+      tells(*shorter, "40 B");
+      tells(*longer, "80 B");
+    }
+    for (comm::Request* request : {shorter, longer}) request->release();
+  });
+}

@@ -186,11 +186,8 @@ void RequestMaker::on_run(engine::Run* run) {
   count_under_way(*request, -1);
   Runtime& runtime = request->comm_->runtime();
   p2p::Status status;
-  Reason why;
-  status.code = end_call(runtime, request->collective_->bound, why);
+  status.code = end_call(runtime, request->collective_->bound, request->reason_);
   runtime.collectives.give(std::move(request->collective_));
-  if (status.code != Code::ok) [[unlikely]]
-    explain(*request, std::move(why));
   finish(*request, status);
   request->release();
 }

@@ -110,15 +110,15 @@ Reason reason_of(const engine::Run& run) {
   return {failure.text, !failure.text.empty(), failure.is_theirs};
 }
 
-Code end_call(Runtime& runtime, BoundCall& bound, Reason& why) {
+Code end_call(Runtime& runtime, BoundCall& bound, std::unique_ptr<Reason>& why) {
   Code code = bound.run->code();
   if (code != Code::ok) [[unlikely]]
-    why = reason_of(*bound.run);
+    why = std::make_unique<Reason>(reason_of(*bound.run));
   const bool is_own = code == bound.run->binding().failure && is_of_own_part(code);
   if (bound.widened != nullptr) code = bound.widened->end(code);
   give_run(*bound.prepared, std::move(bound.run));
   runtime.scratch.give(std::exchange(bound.temporary, {}));
-  if (is_own) why = {kOwnPart};
+  if (is_own) *why = {kOwnPart};
   return code;
 }
 
@@ -132,7 +132,10 @@ Code run_schedule(Communicator& comm, const CollCall& call, const select::Choice
   BoundCall bound = bind_call(comm, call, *prepared);
   bound.run->begin();
   engine::wait(runtime.endpoint, *bound.run);
-  return end_call(runtime, bound, runtime.reason);
+  std::unique_ptr<Reason> why;
+  const Code code = end_call(runtime, bound, why);
+  if (why) runtime.reason = std::move(*why);
+  return code;
 }
 
 }  // namespace tutti::comm

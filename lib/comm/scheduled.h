@@ -42,7 +42,7 @@ struct BoundCall {
 };
 BoundCall bind_call(Communicator& comm, const CollCall& call, const PreparedCall& prepared);
 // What it kept goes back, when its run has ended. Says how that went, and, where badly, `why`.
-Code end_call(Runtime& runtime, BoundCall& bound, Reason& why);
+Code end_call(Runtime& runtime, BoundCall& bound, std::unique_ptr<Reason>& why);
 Reason reason_of(const engine::Run& run);  // one that failed
 
 // From the first hop to the last, waiting.

@@ -131,7 +131,8 @@ class Run {
   void end_message(std::uint32_t index, p2p::Pending* request);
   void end_step(std::uint32_t index);
   void fold(const sched::Step& step);
-  void fail_with(Code code, p2p::Failure why = {});
+  void fail_with(Code code);
+  void fail_by(const p2p::Pending& request);
   void part_company();
   void replace(std::uint32_t step);
   static void straggler_done(p2p::Pending* request);

@@ -57,6 +57,8 @@ void Run::message_done(p2p::Pending* request) {
 
 void Run::begin() {
   TUTTI_CHECK(done_, "a run is begun while it is under way");
+  if (code_ != Code::ok) [[unlikely]]
+    failure_ = {};  // of the last time
   code_ = Code::ok;
   done_ = false;
   const Code bound = memory_->bind(binding_, *program_);
@@ -162,7 +164,7 @@ inline void Run::watch(std::uint32_t index, p2p::Pending* request) {
 void Run::end_message(std::uint32_t index, p2p::Pending* request) {
   const Code code = request->status.code;
   if (code != Code::ok) [[unlikely]]
-    fail_with(code, endpoint_.failure_of(*request));
+    fail_by(*request);
   messages_[index].request = nullptr;
   endpoint_.release(request);
   if (code == Code::ok) end_step(index);
@@ -187,10 +189,13 @@ inline void Run::fold(const Step& step) {
 }
 
 // What failed first counts: the rest may follow from it.
-void Run::fail_with(Code code, p2p::Failure why) {
-  if (code_ != Code::ok) return;
-  code_ = code;
-  failure_ = std::move(why);
+inline void Run::fail_with(Code code) {
+  if (code_ == Code::ok) code_ = code;
+}
+
+void Run::fail_by(const p2p::Pending& request) {
+  if (code_ == Code::ok) failure_ = endpoint_.failure_of(request);
+  fail_with(request.status.code);
 }
 
 // After a failure the others must not wait for us: what we would have sent is replaced by word
@@ -250,9 +255,7 @@ void Run::let_go() {
 }
 
 inline void Run::finish() {
-  if (code_ == Code::ok)
-    if (const Code code = memory_->deliver(); code != Code::ok) [[unlikely]]
-      fail_with(code);
+  if (code_ == Code::ok) code_ = memory_->deliver();
   memory_->release();
   done_ = true;
   if (on_done != nullptr) on_done(this);

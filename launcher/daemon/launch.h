@@ -15,14 +15,15 @@
 #include "control/messages.h"
 #include "daemon/output.h"
 #include "daemon/rank_file.h"
+#include "wireup/protocol.h"
 
 namespace tutti::launch::daemon {
 
 // Where a rank finds its descriptors: far from what shells and programs use, below the limit of
 // select(), and below the limit of open files.
 struct RankFds {
-  int segment = 960;
-  int control = 961;
+  int segment = wireup::kSegmentFd;
+  int control = wireup::kControlFd;
   int server = 962;  // to the server of another MPI's wire-up, where one is needed
 };
 // Where they lie under this hard limit.

@@ -1,5 +1,10 @@
 // Which way was this process started? Asked once, answered from the environment.
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <array>
+#include <csignal>
 #include <string>
 
 #include "base/text.h"
@@ -8,6 +13,20 @@
 #include "wireup/wireup.h"
 
 namespace tutti::wireup {
+namespace {
+
+// prun's daemon started this very process, whatever became of the variables: the control socket
+// lies where a daemon puts it, our parent has made it, and we die with our parent, which a daemon
+// asks for (launch.cc) and no child inherits, not even one that the daemon adopts.
+bool is_rank_without_variables() {
+  ucred maker{};
+  socklen_t bytes = sizeof maker;
+  int deadly = 0;
+  return ::getsockopt(kControlFd, SOL_SOCKET, SO_PEERCRED, &maker, &bytes) == 0 && maker.pid > 0 &&
+         maker.pid == ::getppid() && ::prctl(PR_GET_PDEATHSIG, &deadly) == 0 && deadly == SIGKILL;
+}
+
+}  // namespace
 
 std::string foreign_launcher(const Lookup& getenv) {
   // Each of these names a number of ranks; more than one means a world that we would miss.
@@ -34,6 +53,11 @@ Result<void> check_rank(std::optional<std::int64_t> rank, std::optional<std::int
 Result<std::unique_ptr<Wireup>> join(const Lookup& getenv) {
   if (getenv(kSegmentFdVariable) != nullptr || getenv(kJobVariable) != nullptr)
     return join_prun(getenv);
+  if (is_rank_without_variables())
+    return fail(Code::other,
+                "prun started this process as a rank, but its variables TUTTI_* are not set: what "
+                "changes the environment between them (env -i?) must keep these; a program that is "
+                "to be alone can be started by a script");
   const std::string sign = foreign_launcher(getenv);
   if (sign.empty()) return join_alone(getenv);
   const auto has = [&getenv](const char* name) { return getenv(name) != nullptr; };

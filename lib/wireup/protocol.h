@@ -24,6 +24,10 @@ inline constexpr const char* kJobVariable = "TUTTI_JOB_ID";  // a sign of a laun
 // For a rank whose descriptors were closed on the way: where to ask, and what proves who asks.
 inline constexpr const char* kDoorVariable = "TUTTI_DOOR";
 inline constexpr const char* kDoorKeyVariable = "TUTTI_DOOR_KEY";
+// Where the descriptors of a rank lie, unless the limit of open files is lower (rank_fds in
+// launcher/daemon/launch.h).
+inline constexpr int kSegmentFd = 960;
+inline constexpr int kControlFd = 961;
 // What only the launcher can say.
 inline constexpr std::array kLaunchersOwn{kSegmentFdVariable, kControlFdVariable,
                                           kLocalRankVariable, kJobVariable,

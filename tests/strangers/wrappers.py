@@ -68,6 +68,23 @@ def wrapped(run, counted):
     check(status != 0 and "TUTTI_LOCAL_RANK=0 is taken by process" in said, "a local rank is taken once", said)
 
 
+def cleared(run, counted, holder, folder):
+    """Nothing is left of a rank's variables. Who was to be a rank says so; what a rank starts without them is alone."""
+    bare = 'env -i LD_LIBRARY_PATH="$LD_LIBRARY_PATH"'
+    status, said = run(["sh", "-c", f'exec {bare} "$0"', counted], ranks=2)
+    check(status != 0 and "TUTTI_* are not set" in said, "a rank without its variables does not become a world of one", said)
+    alone = "the child ended with 0"  # holder is content with a world of one
+    status, said = run(["sh", "-c", f'{bare} "$0" child true; exit $?', holder], ranks=2)
+    check(status == 0 and said.count(alone) == 2, "what a rank starts without them is a world of one", said)
+    # The daemon adopts it, and is its parent then.
+    orphan = 'echo $$ >"$1"; while read -r a b c up rest </proc/$$/stat; [ "$up" != "$2" ]; do :; done; '
+    script = (f"""(sh -c '{orphan} exec {bare} "$0" child true' "$0" "$1" $PPID &); """
+              'until [ -s "$1" ]; do :; done; while kill -0 $(cat "$1") 2>/dev/null; do :; done')
+    status, said = run(["sh", "-c", script, holder, f"{folder}/orphan"], ranks=1)
+    check(status == 0 and said.count(alone) == 1, "an orphan of a rank, too", said)
+    os.remove(f"{folder}/orphan")
+
+
 def one_at_a_time(run, counted, holder):
     status, said = run([holder, "child", counted], ranks=2)
     check(status == 0 and said.count("the child ended with 1") == 2 and said.count("is taken by process") == 2,
@@ -226,6 +243,7 @@ def main():
     wrapped(run, counted)
     one_at_a_time(run, counted, holder)
     with tempfile.TemporaryDirectory() as folder:
+        cleared(run, counted, holder, folder)
         os.chmod(folder, 0o755)
         strangers(prun, counted, folder)
     killed(prun)

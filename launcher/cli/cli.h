@@ -177,7 +177,7 @@ Result<JobSpec> parse_command_line(const std::vector<std::string>& argv,
                                    const CommandLineContext& around = {});
 // From the table of options. topic: "" (all common options), a section, "exit", "all", an option.
 // Errors: there is no help on that; which there is.
-Result<std::string> help_text(const std::string& topic);
+Result<std::string> help_text(const std::string& word);
 // Other pages of the same table: "options" (the table of docs/options.md), "man", "bash", "zsh",
 // "fish" (completion). Empty: no such page.
 std::string page_text(const std::string& page);

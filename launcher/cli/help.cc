@@ -20,6 +20,24 @@ constexpr std::array kSections{
     SectionName{Section::accepted, "accepted", "Accepted for other launchers' sake"},
 };
 
+// What other launchers call these topics, and what else somebody might look for them by.
+struct OtherWords {
+  const char* topic;
+  const char* words;
+};
+constexpr std::array kOtherWords{
+    OtherWords{"ranks", "rank number count processes"},
+    OtherWords{"placement", "mapping map ranking binding bindings bind affinity cores"},
+    OtherWords{"hosts", "launch node ssh slurm network"},
+    OtherWords{"environment", "variables"},
+    OtherWords{"output", "files tags"},
+    OtherWords{"running", "general run job debug debugging devel monitoring"},
+    OtherWords{"torchrun", "torch elastic"},
+    OtherWords{"accepted", "compatibility compat unsupported openmpi hydra mpich"},
+    OtherWords{"exit", "status exit-status exitstatus exit-codes"},
+    OtherWords{"all", "options topics list"},
+};
+
 constexpr const char* kUsage =
     "usage: prun [options] PROGRAM [arguments] [: [options] PROGRAM [arguments]]...\n"
     "\n"
@@ -96,13 +114,22 @@ std::string exit_text() {
   return text;
 }
 
+// The topic that this is another word for, else the word itself.
+std::string topic_of(const std::string& word) {
+  for (const OtherWords& row : kOtherWords)
+    for (const std::string& other : text::split(row.words, ' '))
+      if (word == other) return row.topic;
+  return word;
+}
+
 }  // namespace
 
 std::span<const SectionName> section_names() {
   return kSections;
 }
 
-Result<std::string> help_text(const std::string& topic) {
+Result<std::string> help_text(const std::string& word) {
+  const std::string topic = topic_of(word);
   if (topic == "exit") return exit_text();
   if (topic.empty()) return first_page();
   std::string text;

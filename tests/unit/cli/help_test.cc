@@ -70,6 +70,14 @@ TEST_CASE("help has sections, options and an answer to anything else", "[cli]") 
   CHECK(help_text("hosts").value().find("--bind-to") == std::string::npos);
   CHECK(help_text("torchrun").value().find("--rdzv-endpoint") != std::string::npos);
   CHECK(help_text("--bind-to").value().find("numa") != std::string::npos);
+  for (const char* word : {"mapping", "map", "ranking", "binding", "affinity"})
+    CHECK(help_text(word).value() == help_text("placement").value());
+  CHECK(help_text("launch").value() == help_text("hosts").value());
+  CHECK(help_text("debug").value() == help_text("running").value());
+  CHECK(help_text("--debug").value().find("--debug") != std::string::npos);
+  CHECK(help_text("compatibility").value() == help_text("accepted").value());
+  CHECK(help_text("status").value() == help_text("exit").value());
+  CHECK(help_text("options").value() == help_text("all").value());
   CHECK(help_text("cheese").error().text.find("no help on 'cheese'") == 0);
   CHECK(help_text("bnd-to").error().text == "no help on 'bnd-to'; did you mean --help=bind-to?");
 }

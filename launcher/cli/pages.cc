@@ -52,15 +52,17 @@ std::string markdown() {
   return page;
 }
 
+// A list without spaces may be broken behind a comma.
 std::string escaped(const std::string& text) {
   std::string out = replaced(replaced(text, "\\", "\\e"), "-", "\\-");
+  out = replaced(replaced(out, ",", ",\\:"), ",\\: ", ", ");
   if (!out.empty() && (out[0] == '.' || out[0] == '\'')) out.insert(0, "\\&");
   return out;
 }
 
 std::string manual() {
   std::string page =
-      ".TH PRUN 1\n.SH NAME\nprun, mpirun, mpiexec, torchrun \\- run programs of several "
+      ".TH PRUN 1\n.ad l\n.SH NAME\nprun, mpirun, mpiexec, torchrun \\- run programs of several "
       "processes\n"
       ".SH SYNOPSIS\n.B prun\n[options] program [arguments] [: [options] program [arguments]]...\n"
       ".SH DESCRIPTION\nStarts the ranks of a job on this machine, on hosts reached by ssh, or on "

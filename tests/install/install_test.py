@@ -202,6 +202,11 @@ def pages(prefix, env):
     for name in ("prun", "mpirun", "mpiexec", "torchrun"):
         with open(f"{prefix}/share/man/man1/{name}.1") as page:
             expect(page.read().startswith(".TH PRUN"), f"the manual page of {name}")
+        if shutil.which("man"):
+            shown = subprocess.run(["man", "--warnings", "-l", page.name], capture_output=True, text=True,
+                                   env=dict(env, MANPAGER="cat", MANWIDTH="80"))
+            expect(shown.returncode == 0 and not shown.stderr and "EXIT STATUS" in shown.stdout,
+                   f"man shows the page of {name} without a warning {shown.stderr}")
         script = f"{prefix}/share/bash-completion/completions/{name}"
         told = run("bash", "-c", f"source '{script}' && complete -p {name}", env=env)
         expect("_prun" in told, f"bash completes {name}")

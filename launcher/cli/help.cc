@@ -27,7 +27,7 @@ struct OtherWords {
 };
 constexpr std::array kOtherWords{
     OtherWords{"ranks", "rank number count processes"},
-    OtherWords{"placement", "mapping map ranking binding bindings bind affinity cores"},
+    OtherWords{"placement", "mapping map ranking binding bindings bind affinity cores gpu gpus"},
     OtherWords{"hosts", "launch node ssh slurm network"},
     OtherWords{"environment", "variables"},
     OtherWords{"output", "files tags"},

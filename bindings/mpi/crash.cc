@@ -6,6 +6,7 @@
 #include <link.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/auxv.h>
 #include <sys/resource.h>
 #include <unistd.h>
 #include <unwind.h>
@@ -14,9 +15,12 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
+#include "mpi/crash_lines.h"
 #include "mpi/memory_kinds.h"
 #include "mpi/place.h"
 #include "mpi/process.h"
@@ -25,7 +29,7 @@ namespace tutti::mpi {
 namespace {
 
 constexpr std::array kSignals{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-constexpr std::size_t kMostFrames = 32, kMostBytes = 8192;
+constexpr std::size_t kMostFrames = CrashLines::kMost, kMostBytes = 16384;
 constexpr std::size_t kStackBytes = 64 << 10;
 constexpr std::size_t kMostLookedAt = 1 << 20;  // frames, a moment's work
 // Linux keeps at least so much below the stack free of anything else (mmap_base).
@@ -37,6 +41,8 @@ struct Self {
   pid_t pid = 0;
   std::uintptr_t stack_end = 0;    // below it the main thread's stack does not grow; 0: not known
   std::uintptr_t stack_bytes = 0;  // that it may have
+  const void* program = nullptr;   // where it begins
+  std::string program_file;        // whatever the working folder is by then
 };
 Self& self() {
   static auto& self = *new Self;
@@ -46,10 +52,10 @@ Self& self() {
 // Text of bounded length.
 class Words {
  public:
-  Words& operator<<(const char* text) {
-    const std::size_t bytes = std::min(std::strlen(text), text_.size() - used_);
-    std::memcpy(text_.data() + used_, text, bytes);
-    used_ += bytes;
+  Words& operator<<(std::string_view text) {
+    text = text.substr(0, text_.size() - used_);
+    std::memcpy(text_.data() + used_, text.data(), text.size());
+    used_ += text.size();
     return *this;
   }
   Words& number(std::uintptr_t value, unsigned base) {
@@ -61,8 +67,9 @@ class Words {
     } while (value != 0);
     return *this << (base == 16 ? "0x" : "") << digits.data() + at;
   }
-  void write_to(int fd) const {
-    if (::write(fd, text_.data(), used_) < 0) return;  // nobody is left to be told
+  void write_to(int fd) {
+    if (::write(fd, text_.data(), std::exchange(used_, 0)) < 0)
+      return;  // nobody is left to be told
   }
 
  private:
@@ -75,6 +82,9 @@ class Words {
 struct CrashFrame {
   void* at = nullptr;
   std::uintptr_t times = 0;
+  Dl_info in{};  // of the file it lies in; without a base: not known
+  std::string_view place;
+  bool is_looked_up = false;
 };
 struct CrashStack {
   const void* entry;  // where the handler returns to: frames up to there are the signal's own
@@ -87,9 +97,10 @@ struct CrashStack {
 _Unwind_Reason_Code add_frame(_Unwind_Context* context, void* into) {
   CrashStack& stack = *static_cast<CrashStack*>(into);
   void* const at = reinterpret_cast<void*>(_Unwind_GetIP(context));
-  if (stack.is_past_entry) {
+  const bool is_outermost = at == nullptr && stack.count != 0;  // behind the last function
+  if (stack.is_past_entry && !is_outermost) {
     if (stack.count == 0 || stack.frames[stack.count - 1].at != at)
-      stack.frames[stack.count++] = {at, 0};
+      stack.frames[stack.count++].at = at;
     ++stack.frames[stack.count - 1].times;
   }
   stack.is_past_entry = stack.is_past_entry || at == stack.entry;
@@ -97,29 +108,75 @@ _Unwind_Reason_Code add_frame(_Unwind_Context* context, void* into) {
   return is_enough ? _URC_END_OF_STACK : _URC_NO_REASON;
 }
 
-// Frames of this library, or the others.
-void say_frames(Words& words, const CrashStack& stack, bool ours) {
-  Dl_info library{}, info{};
-  ::dladdr(reinterpret_cast<const void*>(&watch_for_crashes), &library);
+// A return address may be past its function's end already; the first frame's is no such.
+char* place_of(const CrashStack& stack, std::size_t frame) {
+  return static_cast<char*>(stack.frames[frame].at) - (frame == 0 ? 0 : 1);
+}
+
+// Where in their sources those frames are that lie in this file.
+void look_up_in(CrashStack& stack, const Dl_info& file, CrashLines& lines) {
+  std::array<SourcePlace, kMostFrames> places;
+  std::array<CrashFrame*, kMostFrames> whose{};
+  std::size_t count = 0;
   for (std::size_t i = 0; i < stack.count; ++i) {
-    char* const at = static_cast<char*>(stack.frames[i].at);
-    // A return address may be past its function's end already; the first frame's is no such.
-    const bool is_known = ::dladdr(i == 0 ? at : at - 1, &info) != 0;
-    if (ours != (is_known && info.dli_fbase == library.dli_fbase)) continue;
-    words << "    ";
-    if (!is_known) {
-      words.number(reinterpret_cast<std::uintptr_t>(at), 16) << "\n";
-      continue;
-    }
-    if (info.dli_sname != nullptr) {
-      words << info.dli_sname << "+";
-      words.number(static_cast<std::uintptr_t>(at - static_cast<char*>(info.dli_saddr)), 16) << " ";
-    }
-    words << "(" << info.dli_fname << "+";
-    words.number(address_in_file(at, info), 16) << ")";
-    if (stack.frames[i].times > 1) (words << " ").number(stack.frames[i].times, 10) << " times";
-    words << "\n";
+    if (stack.frames[i].in.dli_fbase != file.dli_fbase) continue;
+    whose[count] = &stack.frames[i];
+    places[count++].address = address_in_file(place_of(stack, i), file);
   }
+  const bool is_program = file.dli_fbase == self().program;
+  lines.ask(is_program ? self().program_file.c_str() : file.dli_fname,
+            std::span(places).first(count));
+  for (std::size_t i = 0; i < count; ++i) {
+    whose[i]->place = places[i].line;
+    whose[i]->is_looked_up = true;
+  }
+}
+
+// Which files the frames lie in, and where in their sources. Not in this library's, whose
+// functions have names.
+void look_up(CrashStack& stack, const void* library, CrashLines& lines) {
+  for (std::size_t i = 0; i < stack.count; ++i) {
+    Dl_info& file = stack.frames[i].in;
+    if (::dladdr(place_of(stack, i), &file) == 0) file = {};
+  }
+  for (std::size_t i = 0; i < stack.count; ++i) {
+    const CrashFrame& frame = stack.frames[i];
+    const bool is_asked = frame.in.dli_fbase != nullptr && frame.in.dli_fbase != library;
+    if (is_asked && !frame.is_looked_up) look_up_in(stack, frame.in, lines);
+  }
+}
+
+void say_frame(Words& words, const CrashFrame& frame) {
+  char* const at = static_cast<char*>(frame.at);
+  words << "    ";
+  if (frame.in.dli_fbase == nullptr) {
+    words.number(reinterpret_cast<std::uintptr_t>(at), 16) << "\n";
+    return;
+  }
+  if (!frame.place.empty()) {
+    words << frame.place << " ";
+  } else if (frame.in.dli_sname != nullptr) {
+    words << frame.in.dli_sname << "+";
+    words.number(static_cast<std::uintptr_t>(at - static_cast<char*>(frame.in.dli_saddr)), 16)
+        << " ";
+  }
+  words << "(" << frame.in.dli_fname << "+";
+  words.number(address_in_file(at, frame.in), 16) << ")";
+  if (frame.times > 1) (words << " ").number(frame.times, 10) << " times";
+  words << "\n";
+}
+
+// Its frames, those of this library last.
+void say_stack(Words& words, CrashStack& stack) {
+  Dl_info library{};
+  ::dladdr(reinterpret_cast<const void*>(&watch_for_crashes), &library);
+  CrashLines lines;
+  look_up(stack, library.dli_fbase, lines);
+  for (const bool ours : {false, true})
+    for (std::size_t i = 0; i < stack.count; ++i)
+      if (ours == (stack.frames[i].in.dli_fbase == library.dli_fbase))
+        say_frame(words, stack.frames[i]);
+  if (!lines.has_answered()) words << "    addr2line -e FILE +ADDRESS names lines\n";
 }
 
 // The program uses GPUs, and this process takes none of their memory: perhaps it was given some.
@@ -153,16 +210,16 @@ void say_place(Words& words, int signal, const siginfo_t& info) {
   if (function != nullptr && signal == SIGSEGV && may_be_gpu_memory())
     words << "; if that is GPU memory: this process takes none, look at TUTTI_GPU_SUPPORT and what "
              "tutti-info says of GPU memory";
-  words << "; its stack, the program's frames first (addr2line -e FILE +ADDRESS names lines):\n";
+  words << "; its stack, the program's frames first:\n";
 }
 
 void say_last_words(int signal, const siginfo_t& info, const void* entry) {
   Words words;
   say_place(words, signal, info);
+  words.write_to(STDERR_FILENO);  // to look up lines may take a while
   CrashStack stack{.entry = entry};
   _Unwind_Backtrace(&add_frame, &stack);
-  say_frames(words, stack, false);
-  say_frames(words, stack, true);
+  say_stack(words, stack);
   words.write_to(STDERR_FILENO);
 }
 
@@ -194,8 +251,13 @@ void note_stack() {
 }  // namespace
 
 void watch_for_crashes(std::string who) {
-  self() = {std::move(who), ::getpid()};
+  self().name = std::move(who);
+  self().pid = ::getpid();
   note_stack();
+  Dl_info program{};
+  ::dladdr(reinterpret_cast<const void*>(::getauxval(AT_ENTRY)), &program);
+  self().program = program.dli_fbase;
+  self().program_file = "/proc/" + std::to_string(self().pid) + "/exe";
   // A stack that overflowed has no room for a handler.
   static std::array<char, kStackBytes> room;
   stack_t other{}, before{};

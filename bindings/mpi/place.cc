@@ -14,7 +14,6 @@
 #include <chrono>
 
 #include "base/child_output.h"
-#include "base/text.h"
 
 namespace tutti::mpi {
 namespace {
@@ -59,16 +58,14 @@ std::string ask(const std::string& file, const std::string& address) {
   return child_output(work, kLimit);
 }
 
-// Of "main at a.c:3 (discriminator 2)", "main at ??:?", "?? ??:0".
-std::string without_unknown(std::string said) {
-  said = text::trim(said.substr(0, said.find('\n')));
-  said = said.substr(0, said.rfind(" (discriminator"));
-  if (const auto unknown = said.rfind(" at ??:"); unknown != std::string::npos)
-    said.resize(unknown);
-  return said.starts_with("??") || said.size() > kLongestPlace ? "" : said;
-}
-
 }  // namespace
+
+// Of "main at a.c:3 (discriminator 2)", "main at ??:?", "?? ??:0".
+std::string_view known_place(std::string_view line) {
+  line = line.substr(0, line.rfind(" (discriminator"));
+  line = line.substr(0, line.rfind(" at ??:"));
+  return line.starts_with("??") || line.size() > kLongestPlace ? "" : line;
+}
 
 std::uintptr_t address_in_file(const void* at, const Dl_info& info) {
   const auto* const header = static_cast<const ElfW(Ehdr)*>(info.dli_fbase);
@@ -85,7 +82,8 @@ std::string place_of_caller() {
   if (caller.at == nullptr || ::dladdr(caller.at, &info) == 0) return "";
   std::array<char, 2 * sizeof(std::uintptr_t) + 1> digits{};
   std::to_chars(digits.begin(), digits.end() - 1, address_in_file(caller.at, info), 16);
-  return without_unknown(ask(file_of(info), digits.data()));
+  const std::string said = ask(file_of(info), digits.data());
+  return std::string(known_place(std::string_view(said).substr(0, said.find('\n'))));
 }
 
 }  // namespace tutti::mpi

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace tutti::mpi {
 
@@ -15,5 +16,8 @@ std::string place_of_caller();
 // As addr2line and debuggers count: from the file's beginning, or as it is where a program is
 // linked to lie at one address. Safe in a signal handler.
 std::uintptr_t address_in_file(const void* at, const Dl_info& info);
+
+// What is known in a line of addr2line, which may be nothing. Safe in a signal handler.
+std::string_view known_place(std::string_view line);
 
 }  // namespace tutti::mpi

@@ -2,6 +2,7 @@
 """A rank that dies by a signal says in which call, and shows its stack: dies.py PRUN PROGRAM"""
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -21,10 +22,16 @@ WAYS = {
 }
 
 
-def run(prun, program, how, *options):
+def run(prun, program, how, *options, env=None):
     done = subprocess.run([prun, "--oversubscribe", *options, "-np", "2", program, how], capture_output=True, text=True,
-                          timeout=LIMIT_S, stdin=subprocess.DEVNULL)
+                          timeout=LIMIT_S, stdin=subprocess.DEVNULL, env=env)
     return done.returncode, done.stderr
+
+
+def line_of(text):
+    """The first line of dies.c with this text."""
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "dies.c")) as file:
+        return next(number for number, line in enumerate(file, 1) if text in line)
 
 
 def places_of(prun):
@@ -69,11 +76,16 @@ def main():
     for how, (expected, place, functions) in WAYS.items():
         status, said = run(prun, program, how)
         check(status == expected and re.search(rf"rank 1 on host \S+ dies by {place}; its stack", said), f"{how}: where it dies", said)
-        frames = re.findall(r"^    (\w+)\+0x\w+ \((\S+)\+0x\w+\)(?: \d+ times)?$", said, re.M)
+        frames = re.findall(r"^    (?:__GI_)?(\w+)(?:\+0x\w+| at \S+)? \((\S+)\+0x\w+\)(?: \d+ times)?$", said, re.M)
         named = [name for name, file in frames if name in functions]
         check(named[:len(functions)] == functions, f"{how}: functions of the program: {frames}", said)
         ours = ["libmpi_abi" in file for name, file in frames]
         check(ours == sorted(ours) and any(ours) == (how == "inside"), f"{how}: the library's come after the program's", said)
+    if shutil.which("addr2line"):
+        check(re.search(rf"^    lose_footing at dies.c:{line_of('*at = 1;')} \(\S+\+0x\w+\)\n    die at dies.c:{line_of('lose_footing((')} ",
+                        run(prun, program, "outside")[1], re.M), "lines are named", said)
+    status, said = run(prun, program, "outside", env=dict(os.environ, PATH="/nowhere"))
+    check(status == 139 and re.search(r"^    lose_footing\+0x\w+ \(", said, re.M) and "addr2line -e" in said, "functions are, where addr2line is not installed", said)
     places = places_of(prun)
     own_status(prun, program, places)
     stays_away(prun, program, places)

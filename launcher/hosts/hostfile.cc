@@ -47,7 +47,22 @@ constexpr std::array kKeys{
     KeyName{"port", Key::port},
 };
 
+// What Hydra and MPD say of a host, and prun of the job.
+struct OfTheJob {
+  const char* name;
+  const char* instead;
+};
+constexpr std::array kOfTheJob{
+    OfTheJob{"binding", "--bind-to, --map-by and --rankfile say where ranks are bound"},
+    OfTheJob{"ifhn",
+             "--interfaces says by which interfaces data goes between hosts: eth0, or "
+             "10.1.0.0/16"},
+};
+
 Result<Key> find_key(const std::string& name) {
+  for (const OfTheJob& row : kOfTheJob)
+    if (name == row.name)
+      return fail(Code::arg, "'" + name + "' is not said in a hostfile here: " + row.instead);
   std::vector<std::string> known;
   for (const KeyName& row : kKeys) {
     if (name == row.name) return row.key;

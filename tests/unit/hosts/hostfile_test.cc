@@ -56,6 +56,7 @@ TEST_CASE("every malformed line is named by file, line and word", "[hosts]") {
         Bad{"a:x", "'a:x'"}, Bad{"a slots=4 max_slots=2", "max_slots=2"},
         Bad{"a:2 slots=3", "2 slots are given before it"},
         Bad{"a slots=1 slots=2", "'slots=2': 1 slots"}, Bad{"-x slots=2", "'-x'"},
+        Bad{"a binding=user:0,1", "--bind-to"}, Bad{"a ifhn=a-ib", "--interfaces"},
         Bad{"a port=70000", "'port=70000'"}, Bad{"a user=-x", "user name"}}) {
     INFO(bad.line);
     const auto allocation = parse_hostfile("dir/f", std::string("ok\n") + bad.line + "\n");

@@ -98,12 +98,19 @@ std::vector<std::string> all_names() {
   return all;
 }
 
+std::string topics() {
+  std::string words = "exit all";
+  for (const SectionName& section : section_names()) words += std::string(" ") + section.topic;
+  return words;
+}
+
 // What completes the word after an option: a file, a folder, a host, one of a list, or nothing.
 std::string kind_of(const OptionRow& row) {
   const std::string words = row.words;
   if (words == "FILE" || words == "FILES") return "file";
   if (words == "FOLDER" || words == "FOLDERS") return "folder";
   if (words == "HOSTS") return "host";
+  if (words == "PAGE") return "man bash zsh fish options";
   switch (row.id) {
     case Option::map_by:
       return "slot node core hwthread l1cache l2cache l3cache numa package seq ppr: pe-list= "
@@ -116,6 +123,8 @@ std::string kind_of(const OptionRow& row) {
       return "map allocation bindings topo";
     case Option::stdin_to:
       return "all none";
+    case Option::help:
+      return topics();
     case Option::launcher:
       return "ssh rsh slurm fork";
     default:
@@ -151,8 +160,9 @@ std::string bash_values() {
   return values;
 }
 
-// Skips options and their words from the line's beginning, or from behind the last ':'. Where a
-// program stands there before the word that is completed, files follow.
+// For bash --bind-to=co is three words. Skips options and their words from the line's beginning, or
+// from behind the last ':'. Where a program stands there before the word that is completed, files
+// follow.
 std::string bash() {
   std::string skips, plain, tools;
   for (const OptionRow& row : option_rows())
@@ -163,6 +173,8 @@ std::string bash() {
   return "# bash completion of prun; put into share/bash-completion/completions/prun\n_prun() {\n"
          "  local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} at=1 i "
          "line\n"
+         "  if [[ $current == = ]]; then\n    current=\n"
+         "  elif [[ $before == = ]]; then\n    before=${COMP_WORDS[COMP_CWORD-2]}\n  fi\n"
          "  read -ra line <<<\"${COMP_LINE:0:COMP_POINT}\"\n"
          "  [[ ${COMP_LINE:COMP_POINT-1:1} == ' ' ]] || unset \"line[-1]\"\n"
          "  for i in \"${!line[@]}\"; do [[ ${line[i]} == : ]] && at=$((i + 1)); done\n"

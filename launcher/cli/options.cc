@@ -125,7 +125,7 @@ constexpr std::array kRows{
     OptionRow{"stats", "", kRunning, "print at the end: time per MPI call, time in MPI per rank, bytes per link", "", apply::on<&JobSpec::stats>},
     OptionRow{"trace", "FILE", kRunning, "write a timeline of all MPI calls, for Perfetto (ui.perfetto.dev) or chrome://tracing", "", apply::word<&JobSpec::trace_file>},
     OptionRow{"time t", "TIME", kRunning, "the same as --timeout, in srun's form: minutes, M:S, H:M:S or D-H", "none", apply::slurm_time},
-    OptionRow{"spawn-timeout", "SECONDS", kRunning, "how long hosts may take to start", "120", apply::start_timeout},
+    OptionRow{"spawn-timeout", "SECONDS", kRunning, "how long hosts may take to start; where they join by themselves, to come (600), and to wait for the job (60)", "120", apply::start_timeout},
     OptionRow{"dry-run do-not-launch test-only", "", kRunning, "print the plan and start nothing", "", apply::on<&JobSpec::dry_run>},
     OptionRow{"display", "LIST", kRunning, "map, allocation, bindings, topo", "", apply::display, kEvery, Option::display},
     OptionRow{"display-map display-devel-map display-diffable-map print-rank-map", "", kRunning, "print the plan before the job", "", apply::on<&JobSpec::display_map>},

@@ -66,6 +66,11 @@ class Rounds {
   void take_seats();
   void set_spares_aside(Round& round) const;
   bool goes_on(const RoundOutcome& outcome);
+  // In which the hosts that are waited for have to come.
+  double time_to_come_s() const {
+    const double start_s = request_.spec.start_timeout_s;
+    return start_s > 0 ? start_s : request_.spec.torch.join_timeout_s;
+  }
   bool elastic() const { return least_ < most_ && request_.spec.torch.used; }
   const topo::Machine* like() const { return request_.machine ? &*request_.machine : nullptr; }
   int ranks_wanted() const {
@@ -147,11 +152,11 @@ Rounds::Stop Rounds::gather() {
     call = loop.after(wait, [&loop] { loop.stop(); });
   };
   loop.after(kQuiet, [&] { terminal.say(awaited()); });
-  loop.after(
-      std::chrono::milliseconds(static_cast<long>(1000 * request_.spec.torch.join_timeout_s)), [&] {
-        late = true;
-        loop.stop();
-      });
+  const double limit_s = time_to_come_s();
+  loop.after(std::chrono::milliseconds(static_cast<long>(1000 * limit_s)), [&] {
+    late = true;
+    loop.stop();
+  });
   request_.meeting->attach(loop, look);
   loop.post(look);
   loop.run();
@@ -161,7 +166,7 @@ Rounds::Stop Rounds::gather() {
   return {status::of(status::ExitStatus::no_allocation),
           "only " + counted(own_hosts_.size() + request_.meeting->waiting().size(), "host") +
               " came to port " + std::to_string(request_.meeting->port()) + " within " +
-              std::to_string(static_cast<long>(request_.spec.torch.join_timeout_s)) + " s, " +
+              seconds_text(limit_s) + " s, " +
               (by_slots_ ? counted(static_cast<std::size_t>(ranks_wanted()), "slot")
                          : counted(least_, "host")) +
               " are needed"};

@@ -114,7 +114,9 @@ int offered_slots(const cli::JobSpec& spec, const std::optional<topo::Machine>& 
 Result<int> serve(const job::JobRequest& request, const spawn::HostAndPort& where,
                   const spawn::MeetingKey& key, spawn::Newcomer self) {
   const cli::TorchSpec& torch = request.spec.torch;
-  const double patience = torch.used ? torch.join_timeout_s : 60;
+  const double patience = request.spec.start_timeout_s > 0 ? request.spec.start_timeout_s
+                          : torch.used                     ? torch.join_timeout_s
+                                                           : 60;
   std::fflush(nullptr);
   for (;;) {
     TUTTI_DO(spawn::go_to_meeting(where, key, patience, &self));

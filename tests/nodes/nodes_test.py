@@ -149,6 +149,11 @@ def listening(suite):
     got = [head.wait(), *[host.wait() for host in hosts]]
     suite.check(f"--listen and --join (statuses {got})",
                 got == [0, 0, 0] and "rank 0 of 2\n" in head.said() and "rank 1 of 2\n" in head.said(), head, *hosts)
+    alone = Node(suite, "prun", "--listen", str(free_port()), "--key-file", key, "--nodes", "1", "--spawn-timeout", "1", "true")
+    suite.check("nobody comes in the time of --spawn-timeout",
+                alone.wait() == 209 and "only 0 hosts came" in alone.said() and "within 1 s" in alone.said(), alone)
+    alone = Node(suite, "prun", "--join", f"localhost:{free_port()}", "--key-file", key, "--spawn-timeout", "1")
+    suite.check("no job is there in the time of --spawn-timeout", alone.wait() == 209, alone)
     suite.check("a connection that says nothing, or nonsense, does no harm", nonsense(suite), head)
 
 

@@ -12,6 +12,8 @@ namespace tutti::launch::job {
 namespace {
 
 constexpr std::uint64_t kManyKept = 100;  // messages that wait for a receive are worth a line
+// Of ranks that wait for each other for less a message may be on its way.
+constexpr std::int64_t kSurelyMs = 10'000;
 constexpr std::uint64_t kKeptBytes = 4 << 10;
 constexpr std::uint64_t kWorldContexts = 2;  // MPI_COMM_WORLD: messages and collectives
 
@@ -175,10 +177,12 @@ std::vector<int> Watcher::circle() const {
   return {};
 }
 
-std::string Watcher::words_of_circle() const {
+std::string Watcher::words_of_circle(std::int64_t now_ms) const {
   const std::vector<int> ranks = circle();
   if (ranks.empty()) return {};
-  std::string text = "    a deadlock: ";
+  const bool is_sure = std::ranges::all_of(
+      ranks, [&](int rank) { return now_ms - ranks_.at(rank).since_ms >= kSurelyMs; });
+  std::string text = is_sure ? "    a deadlock: " : "    perhaps a deadlock: ";
   if (ranks.size() == 1) {
     text += "rank " + std::to_string(ranks[0]) + " waits for itself";
   } else if (ranks.size() == 2) {
@@ -252,7 +256,7 @@ std::string Watcher::report(std::int64_t now_ms, const HostOf& host_of) const {
                      : "; there is no room for more, and the senders of " +
                            std::to_string(place.seen.kept_waiting) +
                            " wait for that (a larger TUTTI_UNEXPECTED_BYTES lets them go on)\n");
-  return report + words_of_halts(host_of) + words_of_missing() + words_of_circle();
+  return report + words_of_halts(host_of) + words_of_missing() + words_of_circle(now_ms);
 }
 
 std::string Watcher::words_of_halts(const HostOf& host_of) const {

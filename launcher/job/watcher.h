@@ -45,7 +45,7 @@ class Watcher {
   std::vector<int> circle() const;
   std::string words_of_halts(const HostOf& host_of) const;
   std::string words_of_missing() const;
-  std::string words_of_circle() const;
+  std::string words_of_circle(std::int64_t now_ms) const;
 
   std::int64_t began_ms_;
   std::map<int, Place> ranks_;

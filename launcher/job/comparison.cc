@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/differing_calls.h"
 #include "job/watcher.h"
 #include "watch/calls.h"
 
@@ -80,18 +81,19 @@ CallComparison::Difference CallComparison::describe(const Key& key, const Versio
       !of_all && has(other, watch::kNonblocking) ? "nonblocking collective" : "collective";
   const std::string which =
       kind + " number " + std::to_string(std::get<3>(key)) + " of " + communicator_of(other);
-  Difference found{"ranks call different collectives: ",
+  const std::string here = watch::describe_call(a), there = watch::describe_call(b);
+  const bool is_earlier = watch::is_same_call(a, b, true);  // what differs was before
+  Difference found{is_earlier ? "ranks call different collectives: " : differ_in(here, there),
                    has(one, watch::kOnlyWarns) || has(other, watch::kOnlyWarns),
                    other.birth,
                    other.first,
                    {*std::min_element(one.ranks.begin(), one.ranks.end()),
                     *std::min_element(other.ranks.begin(), other.ranks.end())}};
-  if (watch::is_same_call(a, b, true)) {
+  if (is_earlier) {
     found.line += "before " + which + ", " + ranks_text(one.ranks) +
                   " did not make the calls that " + ranks_text(other.ranks) + " made";
     return found;
   }
-  const std::string here = watch::describe_call(a), there = watch::describe_call(b);
   found.line += ranks_text(one.ranks) + " called " + here + ", " + ranks_text(other.ranks) +
                 " called " + there + " (" + which + ")";
   if (here == there) found.line += "; they differ: " + watch::difference_between(a, b);

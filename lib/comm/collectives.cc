@@ -120,7 +120,7 @@ Code run_blocks(Communicator& comm, const CollCall& call) {
     return run(comm, call);
   const Code code = run(comm, without_own_part(call, failure));
   if (code == Code::proc_aborted) return code;
-  comm.runtime().reason = {kOwnPart};
+  comm.runtime().reason = {own_part_words(own_part(comm, call))};
   return failure;
 }
 

@@ -100,8 +100,10 @@ BoundCall bind_call(Communicator& comm, const CollCall& call, const PreparedCall
     find_devices(devices, binding.in, &binding.failure);
     find_devices(devices, binding.out, &binding.failure);
   }
-  if (call.failure != Code::ok) [[unlikely]]
+  if (call.failure != Code::ok) [[unlikely]] {
     binding.failure = call.failure;
+    bound.own_part = own_part(comm, call);
+  }
   return bound;
 }
 
@@ -118,7 +120,7 @@ Code end_call(Runtime& runtime, BoundCall& bound, std::unique_ptr<Reason>& why) 
   if (bound.widened != nullptr) code = bound.widened->end(code);
   give_run(*bound.prepared, std::move(bound.run));
   runtime.scratch.give(std::exchange(bound.temporary, {}));
-  if (is_own) *why = {kOwnPart};
+  if (is_own) *why = {own_part_words(bound.own_part)};
   return code;
 }
 

@@ -2,6 +2,7 @@
 // the user's memory, once or again and again. Private to comm.
 #pragma once
 
+#include "comm/shape.h"
 #include "comm/state.h"
 
 namespace tutti::comm {
@@ -39,6 +40,7 @@ struct BoundCall {
   engine::ScratchPool::Piece temporary;
   std::unique_ptr<WidenedReduction> widened;  // most have none
   Count bytes = 0;                            // by which its algorithm was chosen
+  OwnPart own_part;                           // where it is the reason of a failure
 };
 BoundCall bind_call(Communicator& comm, const CollCall& call, const PreparedCall& prepared);
 // What it kept goes back, when its run has ended. Says how that went, and, where badly, `why`.

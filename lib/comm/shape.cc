@@ -243,17 +243,25 @@ bool has_counts(Collective collective) {
          collective == Collective::reduce_scatter;
 }
 
-Code own_part_failure(const Communicator& comm, const CollCall& call) {
+OwnPart own_part(const Communicator& comm, const CollCall& call) {
   const bool gives = call.send_type != nullptr || !call.send_types.empty();
   if (!gives || call.op != nullptr || call.in_place || call.neighbours || comm.is_inter())
-    return Code::ok;
-  if (has_root(call.collective) && comm.rank() != call.root) return Code::ok;
-  const Count given =
-      own_bytes(comm, call.send_count, call.send_type, call.send_counts, call.send_types);
-  const Count taken =
-      own_bytes(comm, call.recv_count, call.recv_type, call.recv_counts, call.recv_types);
-  if (given == taken) return Code::ok;
-  return given > taken ? Code::truncate : Code::count;
+    return {};
+  if (has_root(call.collective) && comm.rank() != call.root) return {};
+  return {own_bytes(comm, call.send_count, call.send_type, call.send_counts, call.send_types),
+          own_bytes(comm, call.recv_count, call.recv_type, call.recv_counts, call.recv_types)};
+}
+
+Code own_part_failure(const Communicator& comm, const CollCall& call) {
+  const OwnPart own = own_part(comm, call);
+  if (own.given == own.taken) return Code::ok;
+  return own.given > own.taken ? Code::truncate : Code::count;
+}
+
+std::string own_part_words(OwnPart own) {
+  return "count and type of what this rank sends to itself and takes from itself differ in "
+         "bytes: " +
+         std::to_string(own.given) + " and " + std::to_string(own.taken);
 }
 
 CallShape shape_of(const Communicator& comm, const CollCall& call) {

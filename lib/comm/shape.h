@@ -38,11 +38,15 @@ CallShape shape_of(const Communicator& comm, const CollCall& call);
 // Packed bytes of blocks: of one type, or (w forms) of a type each.
 std::vector<Count> byte_counts(std::span<const Count> counts, const types::Datatype* type,
                                std::span<const types::Datatype* const> types);
+// Bytes between a rank and itself; equal where a call says them once.
+struct OwnPart {
+  Count given = 0, taken = 0;
+};
+OwnPart own_part(const Communicator& comm, const CollCall& call);
 // What is wrong where a rank gives itself more (truncate) or less (count) than it takes from itself
 // (MPI 5.0, 6.5 to 6.8). Schedules and the delegate move that part and do not ask again.
 Code own_part_failure(const Communicator& comm, const CollCall& call);
-inline constexpr const char* kOwnPart =
-    "count and type of what this rank sends to itself and takes from itself differ in bytes";
+std::string own_part_words(OwnPart own);
 inline bool is_of_own_part(Code failure) {
   return failure == Code::truncate || failure == Code::count;
 }

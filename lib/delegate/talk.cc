@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "base/differing_calls.h"
 #include "delegate/work.h"
 
 namespace tutti::delegate {
@@ -175,14 +176,14 @@ void ShmTeam::end_call() {
 }
 
 Code ShmTeam::mismatch(const Fault& fault) {
+  const bool has_left = fault.kind == Fault::Kind::left_without;
   const std::string calls = waiting_.describe(fault.calls);
-  std::string line = "ranks call different collectives: rank " +
-                     std::to_string(job_rank(fault.teller)) + " calls " + calls + ", rank " +
-                     std::to_string(job_rank(fault.member));
-  if (fault.kind == Fault::Kind::left_without) {
+  const std::string theirs = has_left ? calls : waiting_.describe(fault.theirs);
+  std::string line = differ_in(calls, theirs) + "rank " + std::to_string(job_rank(fault.teller)) +
+                     " calls " + calls + ", rank " + std::to_string(job_rank(fault.member));
+  if (has_left) {
     line += " has left that call and gave nothing: it named another root";
   } else {
-    const std::string theirs = waiting_.describe(fault.theirs);
     line += " calls " + theirs;
     if (calls == theirs)
       line += "; their codes differ: " + std::to_string(fault.calls) + " and " +

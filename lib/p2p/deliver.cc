@@ -4,6 +4,7 @@
 #include <limits>
 #include <new>
 
+#include "base/differing_calls.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "p2p/core.h"
@@ -211,9 +212,9 @@ std::string Core::describe_mismatch(const Transfer& transfer) const {
   };
   const std::uint32_t ours = transfer.fingerprint, theirs = transfer.other_call;
   const std::string here = say(ours), there = say(theirs);
-  std::string text = "ranks call different collectives: rank " + std::to_string(wireup_.rank()) +
-                     " calls " + here + ", rank " + std::to_string(transfer.peer) + " calls " +
-                     there + " (call number " + std::to_string(transfer.tag & 0x3fffffff) +
+  std::string text = differ_in(here, there) + "rank " + std::to_string(wireup_.rank()) + " calls " +
+                     here + ", rank " + std::to_string(transfer.peer) + " calls " + there +
+                     " (call number " + std::to_string(transfer.tag & 0x3fffffff) +
                      " of this communicator)";
   if (here == there)
     text += "; their codes differ: " + std::to_string(ours) + " and " + std::to_string(theirs);

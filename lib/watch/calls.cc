@@ -93,22 +93,35 @@ struct Said {
   bool exact;
 };
 
-// What stands between the brackets.
+// Members need not say alike how much, so a print says nothing of it.
+bool has_own_sizes(Collective collective) {
+  return collective == Collective::gatherv || collective == Collective::scatterv ||
+         collective == Collective::alltoallv;
+}
+
+std::string size_of(const Said& said, std::uint32_t element) {
+  const std::string about = said.exact ? "" : "about ";
+  const std::uint64_t size = size_of_element(element);
+  if (element != 0 && size > 0)
+    return about + std::to_string(said.bytes / size) + " x " + name_of_element(element);
+  return about + text::format_bytes(said.bytes);
+}
+
+// The brackets and what stands between them.
 std::string describe_arguments(const Said& said) {
   const std::uint32_t collective = (said.print >> 28) - 1;
   if (collective == 0) return "";
   const std::uint32_t op = (said.print >> 23) & 31U;
-  const bool rooted = kCollectiveRows[collective].has_root;
-  std::string text = rooted ? "(root " + std::to_string(said.root) + ", " : "(";
-  const std::uint32_t element = op != 0 && !rooted ? (said.print >> 16) & 127U : 0;
-  const std::uint64_t size = size_of_element(element);
-  if (!said.exact) text += "about ";
-  if (element != 0 && size > 0)
-    text += std::to_string(said.bytes / size) + " x " + name_of_element(element);
-  else
-    text += text::format_bytes(said.bytes);
-  if (op != 0) text += std::string(", ") + kOpNames[op];
-  return text + ")";
+  const CollectiveRow& row = kCollectiveRows[collective];
+  const std::uint32_t element = op != 0 && !row.has_root ? (said.print >> 16) & 127U : 0;
+  std::string words;
+  const auto add = [&words](const std::string& word) {
+    words += (words.empty() ? "(" : ", ") + word;
+  };
+  if (row.has_root) add("root " + std::to_string(said.root));
+  if (!has_own_sizes(row.collective)) add(size_of(said, element));
+  if (op != 0) add(kOpNames[op]);
+  return words.empty() ? "" : words + ")";
 }
 
 bool is_collective(std::uint32_t print) {

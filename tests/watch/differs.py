@@ -3,6 +3,7 @@
 import concurrent.futures
 import itertools
 import os
+import re
 import subprocess
 import sys
 
@@ -35,7 +36,7 @@ def run(prun, options, words):
 def problem_of(status, said, kind, how, last):
     if status in (0, 207):
         return f"ends with {status}"
-    lines = [line for line in said.splitlines() if "different collectives" in line]
+    lines = [line for line in said.splitlines() if re.search("different (collectives|arguments)", line)]
     if len(lines) != 1:
         return f"{len(lines)} lines instead of one"
     if kind == "data":

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 LIMIT_S = 120
-WORDS = "ranks call different collectives"
+WORDS = "ranks give a collective different arguments"
 
 
 def run(prun, program, value, where, how):

@@ -43,7 +43,8 @@ TEST_CASE("the first difference is told, with all ranks on both sides", "[compar
   all.take({bcast(7, 0, {0, 1, 2, 3}), bcast(8, 1, {0, 1, 2}), bcast(9, 1, {0, 1, 2})});
   all.take({bcast(8, 3, {4}), bcast(9, 2, {4})});
   CHECK(all.difference().line ==
-        "ranks call different collectives: ranks 0-2 called MPI_Bcast(root 1, 16 B), rank 4 called "
+        "ranks give a collective different arguments: ranks 0-2 called MPI_Bcast(root 1, 16 B), "
+        "rank 4 called "
         "MPI_Bcast(root 3, 16 B) (collective number 8 of MPI_COMM_WORLD)");
 }
 

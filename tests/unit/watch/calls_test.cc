@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "base/collectives.h"
 #include "catch.h"
 #include "watch/watch.h"
 
@@ -99,4 +100,17 @@ TEST_CASE("each side of an intercommunicator has its own terms", "[watch][calls]
   CHECK(watch::is_same_call(call, other));
   CHECK_FALSE(watch::is_same_call(call, other, true));
   CHECK(watch::describe_call(call) == "MPI_Allreduce(4 B, MPI_SUM)");
+}
+
+TEST_CASE("of blocks of their own sizes a print knows no size", "[watch][calls]") {
+  watch::Print print;
+  print.collective = static_cast<std::uint32_t>(Collective::gatherv);
+  print.root = 2;
+  CHECK(watch::describe_print(watch::pack_print(print)) == "MPI_Gatherv(root 2)");
+  print = {};
+  print.collective = static_cast<std::uint32_t>(Collective::alltoallv);
+  CHECK(watch::describe_print(watch::pack_print(print)) == "MPI_Alltoallv");
+  print.collective = static_cast<std::uint32_t>(Collective::allgatherv);
+  print.bytes = 16;
+  CHECK(watch::describe_print(watch::pack_print(print)) == "MPI_Allgatherv(16 B)");
 }

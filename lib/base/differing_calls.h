@@ -1,0 +1,16 @@
+// Two collective calls of one number that differ, in words.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tutti {
+
+// How a line begins that names them: "MPI_Bcast(root 0, 16 B)" and another.
+inline std::string differ_in(std::string_view one, std::string_view other) {
+  const bool is_one = one.substr(0, one.find('(')) == other.substr(0, other.find('('));
+  return is_one ? "ranks give a collective different arguments: "
+                : "ranks call different collectives: ";
+}
+
+}  // namespace tutti

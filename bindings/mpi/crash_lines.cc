@@ -19,12 +19,12 @@ namespace {
 constexpr std::int64_t kLimitNs = 2'000'000'000;
 
 // The arguments of addr2line.
-struct Question {
+struct Addr2lineWords {
   std::array<std::array<char, 2 * sizeof(std::uintptr_t) + 1>, CrashLines::kMost> digits{};
   std::array<const char*, CrashLines::kMost + 5> words{"addr2line", "-Cfps", "-e"};
 };
 
-void write_question(const char* file, std::span<const SourcePlace> places, Question* out) {
+void write_question(const char* file, std::span<const SourcePlace> places, Addr2lineWords* out) {
   std::size_t word = 3;
   out->words[word++] = file;
   for (std::size_t i = 0; i < std::min(places.size(), out->digits.size()); ++i) {
@@ -34,7 +34,7 @@ void write_question(const char* file, std::span<const SourcePlace> places, Quest
   }
 }
 
-[[noreturn]] void become_addr2line(const Question& question, int out) {
+[[noreturn]] void become_addr2line(const Addr2lineWords& question, int out) {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);  // the handler that we come from had blocked all
@@ -65,7 +65,7 @@ std::size_t read_until(int from, std::int64_t until_ns, std::span<char> room) {
 void CrashLines::ask(const char* file, std::span<SourcePlace> places) {
   if (until_ns_ == 0) until_ns_ = now_ns() + kLimitNs;
   if (now_ns() >= until_ns_) return;
-  Question question;
+  Addr2lineWords question;
   write_question(file, places, &question);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return;

@@ -72,11 +72,15 @@ struct Kept {
   std::function<int()> serve;       // in a child that gets SIGTERM when the keeper dies
   std::function<int()> step_aside;  // in the keeper: closes what the daemon has; returns what
                                     // closes when prun ends
+  std::function<void(int wait_status)> after;  // in the keeper, once the daemon has ended
   const std::vector<std::string>& environment;
   std::span<const int> for_ranks{};  // signals that are passed on to the daemon, as bytes
   int to_daemon = -1;                // where to
 };
+// Returns the daemon's exit status, or 128 + signal.
 int keep(const Kept& what);
+// "was killed by signal 9 (SIGKILL), perhaps by the out-of-memory killer"
+std::string killed_by(int signal);
 // SIGTERM comes when `parent` dies, or this process ends at once if it has died already.
 void end_with(pid_t parent);
 

@@ -24,6 +24,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <span>
 
 #include "base/clock.h"
@@ -104,7 +105,8 @@ class KeeperSignals {
   }
 
  private:
-  static constexpr std::array kIgnored{SIGINT, SIGHUP, SIGQUIT, SIGTSTP, SIGUSR1, SIGUSR2, SIGALRM};
+  static constexpr std::array kIgnored{SIGINT,  SIGHUP,  SIGQUIT, SIGTSTP,
+                                       SIGUSR1, SIGUSR2, SIGALRM, SIGPIPE};
   const int to_daemon_;
   bool passes_term_ = false;
   UniqueFd fd_;
@@ -142,6 +144,14 @@ void end_with(pid_t parent) {
   if (::getppid() != parent) ::_exit(1);
 }
 
+std::string killed_by(int signal) {
+  const char* const name = ::sigabbrev_np(signal);
+  std::string text = "was killed by signal " + std::to_string(signal);
+  if (name != nullptr) text += std::string(" (SIG") + name + ")";
+  if (signal == SIGKILL) text += ", perhaps by the out-of-memory killer";
+  return text;
+}
+
 int keep(const Kept& what) {
   const bool is_keeper = !has_children();  // else the keeper is a process of its own
   KeeperSignals signals(what.for_ranks, what.to_daemon);
@@ -162,6 +172,7 @@ int keep(const Kept& what) {
   signals.take_over();
   const int status = wait_for(below, is_keeper ? channel : -1, signals);
   if (!is_keeper) return code_of(status);
+  what.after(status);
   kill_descendants();
   if (WIFSIGNALED(status)) sweep_leftovers(what.environment);  // what it could not remove
   return code_of(status);
@@ -179,16 +190,21 @@ int run_kept_daemon(DaemonPlace place) {
     to_daemon.reset();
     return run_daemon(std::move(place));
   };
-  // The channel must close when the daemon ends, not when we do; the reading end does no harm.
   const auto step_aside = [&place] {
-    place.up.out.reset();
     place.signals.reset();
     return place.up.in.get();
+  };
+  // The channel must close when the daemon ends, not when we do; the reading end does no harm. Who
+  // sees it close finds on our standard error (ssh's, too) how the daemon ended.
+  const auto after = [&place](int status) {
+    if (WIFSIGNALED(status))
+      std::fprintf(stderr, "the daemon %s\n", killed_by(WTERMSIG(status)).c_str());
+    place.up.out.reset();
   };
   std::span<const int> for_ranks;
   if (to_daemon.is_open())
     for_ranks = in_step ? std::span<const int>(kOfTask) : std::span<const int>(kOfUser);
-  return keep({serve, step_aside, place.environment, for_ranks, to_daemon.get()});
+  return keep({serve, step_aside, after, place.environment, for_ranks, to_daemon.get()});
 }
 
 }  // namespace tutti::launch::daemon

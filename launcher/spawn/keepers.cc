@@ -11,7 +11,9 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "daemon/daemon.h"
 #include "spawn/ending.h"
+#include "status/status.h"
 
 namespace tutti::launch::spawn {
 namespace {
@@ -29,20 +31,33 @@ void await_daemon(pid_t group, std::int64_t until_ns) {
 }  // namespace
 
 void Keepers::add(int host, pid_t keeper, UniqueFd channel) {
-  all_.push_back(keeper);
-  channels_[host] = std::move(channel);
+  all_[host] = {keeper, std::move(channel)};
 }
 
 control::ChannelEnds Keepers::channel_to(int host) {
-  UniqueFd channel = std::move(channels_[host]);
+  UniqueFd channel = std::move(all_.at(host).channel);
   UniqueFd out(::fcntl(channel.get(), F_DUPFD_CLOEXEC, 0));
   return {std::move(channel), std::move(out)};
 }
 
+// The keeper has the channel open for as long as it lives: it has ended, or does so now.
+std::string Keepers::last_words(int host) const {
+  const pid_t keeper = all_.at(host).keeper;
+  siginfo_t end{};
+  if (!ends_by(keeper, now_ns() + kSoonNs) ||
+      ::waitid(P_PID, static_cast<id_t>(keeper), &end, WEXITED | WNOHANG | WNOWAIT) != 0)
+    return {};
+  if (end.si_code != CLD_EXITED) return "its keeper " + daemon::killed_by(end.si_status);
+  const int signal = end.si_status - status::of_signal(0);
+  if (signal > 0 && signal < NSIG) return "the daemon " + daemon::killed_by(signal);
+  return "the daemon was told to end by SIGTERM";  // of all that ends it, only that is not prun's
+}
+
 Keepers::~Keepers() {
-  channels_.clear();
+  for (auto& [host, one] : all_) one.channel.reset();
   const std::int64_t began = now_ns(), until = began + kLongestNs;
-  for (const pid_t keeper : all_) {
+  for (const auto& [host, one] : all_) {
+    const pid_t keeper = one.keeper;
     bool ended = ends_by(keeper, began + kSoonNs);
     if (!ended) {
       ::kill(-keeper, SIGCONT);  // somebody may have stopped it, or its daemon

@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 #include <map>
-#include <vector>
+#include <string>
 
 #include "base/unique_fd.h"
 #include "control/control.h"
@@ -26,10 +26,15 @@ class Keepers {
   void add(int host, pid_t keeper, UniqueFd channel);
   // That channel, to be given on once.
   control::ChannelEnds channel_to(int host);
+  // How the daemon of a host ended, once that channel has closed.
+  std::string last_words(int host) const;
 
  private:
-  std::vector<pid_t> all_;
-  std::map<int, UniqueFd> channels_;
+  struct Kept {
+    pid_t keeper = 0;
+    UniqueFd channel;
+  };
+  std::map<int, Kept> all_;
 };
 
 }  // namespace tutti::launch::spawn

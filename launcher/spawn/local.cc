@@ -69,7 +69,10 @@ void become_daemon(int channel, const std::vector<std::string>& environment,
     keep_only(channel, kChannel);
     return kChannel;
   };
-  ::_exit(daemon::keep({[&] { return serve(channel, make_place); }, step_aside, environment}));
+  // How the daemon ended stands in the exit status (Keepers::last_words).
+  const auto after = [](int) {};
+  ::_exit(
+      daemon::keep({[&] { return serve(channel, make_place); }, step_aside, after, environment}));
 }
 
 namespace {
@@ -100,7 +103,7 @@ class Local final : public control::Spawner {
   void start(const std::vector<control::HostPart>& hosts) override {
     for (const control::HostPart& host : hosts) start_one(host.host);
   }
-  std::string last_words(int) override { return "its daemon ended"; }
+  std::string last_words(int host) override { return keepers_.last_words(host); }
 
  private:
   void start_one(int host) {

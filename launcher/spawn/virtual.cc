@@ -74,7 +74,7 @@ class Virtual final : public control::Spawner {
   }
 
   void start(const std::vector<control::HostPart>& hosts) override;
-  std::string last_words(int) override { return "its daemon ended"; }
+  std::string last_words(int host) override { return keepers_.last_words(host); }
 
  private:
   void start_one(const control::HostPart& host, int number, int count);

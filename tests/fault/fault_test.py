@@ -5,6 +5,7 @@ Usage: fault_test.py PRUN. Actors: prun, a daemon, its keeper, a rank. Stages: s
 child), running, ending (ranks that refuse to end). Ways: this machine, virtual hosts, ssh hosts.
 """
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -71,6 +72,11 @@ def kill_running(suite, name, way):
         suite.check(status == expected, f"{what}: status {status}, not {expected}", job)
         if actor == "rank":
             suite.check("was killed by signal 9" in job.said(), f"{what}: says so", job)
+        if actor in ("daemon", "keeper") and (actor == "daemon" or "--launch-agent" not in way):
+            who = {"daemon": "the daemon", "keeper": "its keeper"}[actor]
+            words = rf"host \S+: its daemon was lost \(connection [^)]*\): {who} was killed by signal 9 \(SIGKILL\)"
+            suite.check(re.search(words + ", perhaps by the out-of-memory killer; its ranks are gone", job.said()),
+                        f"{what}: says so", job)
 
 
 def kill_without_prun(suite, name, way):

@@ -26,9 +26,9 @@ void aside(control::Loop& loop, std::function<void()> work, std::function<void()
   task->work = std::move(work);
   task->bell.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   const int bell = task->bell.get();
-  std::thread thread;
+  QuietThread thread;
   if (bell >= 0)
-    thread = quiet_thread([task] {
+    thread = QuietThread([task] {
       task->work();
       task->is_done.store(true, std::memory_order_release);  // partner: the acquire below
       // It can only fail when it rings already.

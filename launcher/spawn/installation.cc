@@ -77,7 +77,7 @@ std::string name_of_bytes(const std::string& path) {
   if (!file.is_open()) return {};
   // FNV-1a twice, from two starts: tells builds apart, which is all that is asked of it.
   std::uint64_t first = 0xcbf29ce484222325, second = 0x84222325cbf29ce4;
-  std::array<unsigned char, 65536> buffer{};
+  std::array<unsigned char, 16U << 10> buffer{};  // stacks may be small (ulimit -s)
   for (;;) {
     const ssize_t got = ::read(file.get(), buffer.data(), buffer.size());
     if (got < 0) return {};

@@ -1,29 +1,33 @@
-// quiet_thread: starts a thread of ours that takes none of the program's signals.
+// QuietThread: a thread of ours. It takes none of the program's signals, and has a stack that does
+// for us and for users' functions that we call, whatever `ulimit -s` leaves to others.
 #pragma once
 
 #include <pthread.h>
 
-#include <csignal>
-#include <system_error>
-#include <thread>
+#include <functional>
 #include <utility>
 
 namespace tutti {
 
-// Not joinable when the system has no thread left.
-template <class Body>
-std::thread quiet_thread(Body&& body) {
-  sigset_t all, before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread thread;
-  try {
-    thread = std::thread(std::forward<Body>(body));
-  } catch (const std::system_error&) {
-    // left without one: the caller looks
-  }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return thread;
-}
+class QuietThread {
+ public:
+  QuietThread() = default;
+  // Not joinable when the system has no thread left.
+  explicit QuietThread(std::function<void()> body);
+  QuietThread(QuietThread&& other) noexcept { *this = std::move(other); }
+  QuietThread& operator=(QuietThread&& other) noexcept;
+  QuietThread(const QuietThread&) = delete;
+  QuietThread& operator=(const QuietThread&) = delete;
+  ~QuietThread();  // it was joined or detached
+
+  bool joinable() const { return joinable_; }
+  bool is_caller() const { return joinable_ && ::pthread_equal(id_, ::pthread_self()) != 0; }
+  void join();
+  void detach();
+
+ private:
+  pthread_t id_{};
+  bool joinable_ = false;
+};
 
 }  // namespace tutti

@@ -16,11 +16,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "base/backoff.h"
 #include "base/object.h"
+#include "base/quiet_thread.h"
 #include "base/result.h"
 #include "comm/comm.h"
 #include "comm/in_streams.h"
@@ -157,7 +157,7 @@ class CallStreams final : public types::Enqueued {
   std::atomic<bool> is_over_ = false;
   std::int64_t looked_ns_ = 0, looked_at_members_ns_ = 0;
   int in_flight_ = 0;  // begun and not ended: guarded by the gate
-  std::thread thread_;
+  QuietThread thread_;
 };
 
 }  // namespace tutti::enqueue

@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "base/futex.h"
 #include "base/log.h"
-#include "base/quiet_thread.h"
 #include "base/shortage.h"
 #include "enqueue/enqueue.h"
 #include "enqueue/line.h"
@@ -33,7 +32,7 @@ CallStreams::~CallStreams() {
   wake_word_.fetch_add(1, std::memory_order_release);
   futex_wake(wake_word_);
   if (thread_.joinable()) {
-    if (thread_.get_id() == std::this_thread::get_id())
+    if (thread_.is_caller())
       thread_.detach();  // exit() was called in a callback
     else
       thread_.join();
@@ -86,7 +85,7 @@ Result<void> CallStreams::start() {
   if (thread_.joinable()) return {};
   world_.open_gate();
   world_.endpoint().devices().set_enqueued(this);
-  thread_ = quiet_thread([this] { work(); });
+  thread_ = QuietThread([this] { work(); });
   if (thread_.joinable()) return {};
   return fail(Code::no_mem,
               std::string("no thread for calls in streams can be started; ") + kMoreThreads);

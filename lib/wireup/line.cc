@@ -57,7 +57,7 @@ bool Line::flush() {
 }
 
 bool Line::fill() {
-  std::array<char, 64U << 10> piece;
+  std::array<char, 16U << 10> piece;  // stacks may be small (ulimit -s)
   const ssize_t got = ::recv(fd_.get(), piece.data(), piece.size(), 0);
   if (got < 0) return errno == EAGAIN || errno == EINTR;
   const std::string_view fresh(piece.data(), static_cast<std::size_t>(got));

@@ -18,7 +18,6 @@
 #include <cstring>
 
 #include "base/pass_fd.h"
-#include "base/quiet_thread.h"
 #include "base/shortage.h"
 #include "wireup/door.h"
 
@@ -105,7 +104,7 @@ Result<std::shared_ptr<ShareServer>> ShareServer::start(std::shared_ptr<const Se
           0 ||
       ::listen(made->listener_.get(), 1024) != 0)
     return fail(Code::other, std::string("no socket to share files by: ") + std::strerror(errno));
-  made->thread_ = quiet_thread([server = made.get()] { server->work(); });
+  made->thread_ = QuietThread([server = made.get()] { server->work(); });
   if (!made->thread_.joinable())
     return fail(Code::other, std::string("no thread to share files by; ") + kMoreThreads);
   return made;

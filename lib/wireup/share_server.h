@@ -5,8 +5,8 @@
 
 #include <memory>
 #include <mutex>
-#include <thread>
 
+#include "base/quiet_thread.h"
 #include "base/unique_fd.h"
 #include "wireup/share_store.h"
 
@@ -42,7 +42,7 @@ class ShareServer {
   UniqueFd listener_, end_;
   std::mutex mutex_;
   ShareStore store_;  // guarded by mutex_
-  std::thread thread_;
+  QuietThread thread_;
 };
 
 }  // namespace tutti::wireup

@@ -12,7 +12,6 @@
 
 #include "base/backoff.h"
 #include "base/clock.h"
-#include "base/quiet_thread.h"
 #include "base/shortage.h"
 #include "topo/topo.h"
 
@@ -49,7 +48,7 @@ Result<std::unique_ptr<Helper>> Helper::start(Gate& gate, p2p::Endpoint& endpoin
 }
 
 Result<std::unique_ptr<Helper>> Helper::begin(std::unique_ptr<Helper> helper) {
-  helper->thread_ = quiet_thread([self = helper.get()] {
+  helper->thread_ = QuietThread([self = helper.get()] {
     ::prctl(PR_SET_TIMERSLACK, kTimerSlack_ns, 0, 0, 0);
     self->every_us_ > 0 ? self->work() : self->attend();
   });
@@ -68,7 +67,7 @@ Helper::~Helper() {
   }
   called_.notify_all();
   if (!thread_.joinable()) return;
-  if (thread_.get_id() == std::this_thread::get_id())
+  if (thread_.is_caller())
     thread_.detach();  // exit() was called in a callback
   else
     thread_.join();

@@ -11,10 +11,10 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/quiet_thread.h"
 #include "p2p/p2p.h"
 #include "wireup/segment.h"
 #include "world/gate.h"
@@ -66,7 +66,7 @@ class Helper {
   std::condition_variable called_;
   bool is_called_ = false;             // guarded by mutex_
   std::atomic<bool> is_over_ = false;  // relaxed: changed under mutex_, which who sleeps holds
-  std::thread thread_;
+  QuietThread thread_;
 };
 
 }  // namespace tutti::world

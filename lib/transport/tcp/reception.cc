@@ -13,7 +13,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/quiet_thread.h"
 #include "base/shortage.h"
 
 namespace tutti::transport::tcp {
@@ -96,7 +95,7 @@ Result<void> Reception::begin() {
   if (!poller_.is_open() || !bell_.is_open() || !end_.is_open() ||
       !poller_.add(end_.get(), EPOLLIN, nullptr))
     return fail(Code::other, "out of file descriptors");
-  thread_ = quiet_thread([this] { work(); });
+  thread_ = QuietThread([this] { work(); });
   if (!thread_.joinable())
     return fail(Code::other, std::string("no thread can be started; ") + kMoreThreads);
   return {};

@@ -14,9 +14,9 @@
 #include <list>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <vector>
 
+#include "base/quiet_thread.h"
 #include "transport/tcp/handshake.h"
 #include "transport/tcp/poller.h"
 #include "transport/tcp/socket.h"
@@ -73,7 +73,7 @@ class Reception {
   std::atomic<bool> is_over_{false};      // release by the destructor, acquire by the thread
   std::mutex mutex_;
   std::vector<Guest> guests_;  // under mutex_
-  std::thread thread_;
+  QuietThread thread_;
 };
 
 }  // namespace tutti::transport::tcp

@@ -15,6 +15,8 @@
 namespace tutti::launch::spawn {
 namespace {
 
+constexpr std::string_view kLineBegin = "exec /bin/sh -c ";
+
 // In single quotes, for any Bourne-like or C-like shell.
 std::string quoted(const std::string& text) {
   std::string out = "'";
@@ -112,12 +114,18 @@ constexpr std::array kComplaints{
 
 constexpr std::size_t kMostQuoted = 300;  // of what another host said
 
-// What follows a word of ours on its line.
+// What follows a word of ours on the line that it begins.
 std::optional<std::string> rest_after(std::string_view word, const std::string& noise) {
-  const std::size_t at = noise.find(word);
-  if (at == std::string::npos) return std::nullopt;
-  const std::string rest = noise.substr(at + word.size());
-  return text::printable(text::trim(rest.substr(0, std::min(rest.find('\n'), kMostQuoted))));
+  for (const std::string& one : text::split(noise, '\n'))
+    if (const std::string_view line = text::trim(one); line.starts_with(word))
+      return text::printable(text::trim(line.substr(word.size(), kMostQuoted)));
+  return std::nullopt;
+}
+
+// Whether this is the line that was to be run, quoted in whatever way.
+bool shows_the_line(std::string noise) {
+  std::erase_if(noise, [](char c) { return c == '\\' || c == '\'' || c == '"'; });
+  return noise.find(kLineBegin) != std::string::npos;
 }
 
 std::string for_host(std::string_view text, const std::string& host) {
@@ -145,7 +153,7 @@ std::string remote_line(const RemoteFiles& files) {
     script += "ours libmpi_abi.so.1 || { " +
               receive(kNeedLibraryLine, files.library_bytes, "libmpi_abi.so.1", "600") + "}; ";
   script += "PWD=$H; unset OLDPWD; exec ./prund --serve";
-  return "exec /bin/sh -c " + quoted(script);
+  return std::string(kLineBegin) + quoted(script);
 }
 
 std::string telling_line(const std::string& words) {
@@ -170,7 +178,7 @@ Diagnosis diagnose(const std::string& host, const std::string& agent, int wait_s
     return {status::of(status::ExitStatus::version_mismatch),
             "it is another kind of machine (" + *machine + "); install this version of Tutti there",
             false};
-  if (noise.find(kFailedLine) != std::string::npos)
+  if (rest_after(kFailedLine, noise))
     return {status::of(status::ExitStatus::no_resources),
             "cannot keep the daemon in ~/.cache/tutti there" +
                 (line.empty() ? "" : " (" + line + ")") +
@@ -186,6 +194,11 @@ Diagnosis diagnose(const std::string& host, const std::string& agent, int wait_s
     return {status::of(row.status), agent + how + " (" + line + "); " + for_host(row.cure, host),
             row.again};
   }
+  if (shows_the_line(noise))
+    return {status::of(status::ExitStatus::host_unreachable),
+            agent + " printed the command instead of running it (it" + how +
+                " before a daemon answered); a launch agent runs a command on a host, as ssh does",
+            false};
   std::string reason = agent + how + " before a daemon answered";
   if (!line.empty()) reason += " (" + line + ")";
   if (const std::string_view said = text::trim(noise); !said.empty())

@@ -255,6 +255,21 @@ TEST_CASE("a login shell that never lets the daemon through is quoted", "[spawn]
   CHECK(why.reason.find("This account is closed.") != std::string::npos);
 }
 
+TEST_CASE("an agent that only shows what it was to run is said to", "[spawn]") {
+  const std::string line = "hello b " + remote_line(some_files(kScript)) + "\n";
+  std::string quoted;  // as by printf %q
+  for (const char c : line) quoted += std::string(c == ' ' || c == '\'' ? "\\" : "") + c;
+  for (const std::string& said : {line, "Welcome\n" + line, quoted}) {
+    const Diagnosis why = diagnose("b", "echo", 0, "", said);
+    CHECK(why.status == status::of(status::ExitStatus::host_unreachable));
+    CHECK(why.reason.starts_with("echo printed the command instead of running it"));
+    CHECK(why.reason.find("umask") == std::string::npos);
+  }
+  // A shell that shows each line before it runs it has run it.
+  CHECK(diagnose("b", "ssh", 1 << 8, "", line + std::string(kMachineLine) + " pdp11\n")
+            .reason.starts_with("it is another kind of machine (pdp11);"));
+}
+
 TEST_CASE("a server that closes early is tried again, a refused key is not", "[spawn]") {
   CHECK(diagnose("b", "ssh", kExited255,
                  "kex_exchange_identification: Connection closed by remote host\n", "")

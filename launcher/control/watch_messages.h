@@ -49,10 +49,11 @@ struct SeenRank {
   std::uint64_t sequence = 0;
   std::uint64_t kept_messages = 0, kept_bytes = 0;  // that came and were not received yet
   std::uint64_t kept_waiting = 0;                   // of them whose senders wait for room
+  std::uint64_t asked = 0;  // odd: it waits for a GPU's driver, always for the same answer
   template <class F>
   void fields(F&& f) {
     f("kept_messages", kept_messages), f("kept_bytes", kept_bytes);
-    f("kept_waiting", kept_waiting);
+    f("kept_waiting", kept_waiting), f("asked", asked);
     f("rank", rank), f("pid", pid), f("joined", joined), f("ended", ended), f("state", state);
     f("function", function), f("calls", calls), f("detailed", detailed), f("context", context);
     f("peer", peer), f("tag", tag), f("bytes", bytes), f("sequence", sequence);

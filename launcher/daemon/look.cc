@@ -102,6 +102,7 @@ std::vector<control::SeenRank> Ranks::places() {
     one.kept_messages = kept.messages.load(std::memory_order_relaxed);
     one.kept_bytes = kept.bytes.load(std::memory_order_relaxed);
     one.kept_waiting = kept.waiting.load(std::memory_order_relaxed);
+    one.asked = record.asked.load(std::memory_order_relaxed);
   }
   return all;
 }

@@ -5,6 +5,7 @@
 #include <array>
 #include <set>
 
+#include "base/silent_driver.h"
 #include "base/text.h"
 #include "watch/watch.h"
 
@@ -109,6 +110,7 @@ void Watcher::take(const control::SeenRank& seen, std::int64_t now_ms) {
   const bool moved = fresh || place.seen.calls != seen.calls ||
                      place.seen.function != seen.function || place.seen.ended != seen.ended;
   if (moved) place.since_ms = fresh && seen.calls == 0 ? began_ms_ : now_ms;
+  if (fresh || place.seen.asked != seen.asked) place.asked_since_ms = now_ms;
   place.seen = seen;
 }
 
@@ -124,12 +126,33 @@ std::vector<int> Watcher::flooded() const {
   return found;
 }
 
+bool Watcher::is_unanswered(const Place& place, std::int64_t now_ms, std::int64_t for_ms) {
+  return place.seen.asked % 2 == 1 && !place.seen.ended && !is_stopped(place.seen) &&
+         now_ms - place.asked_since_ms >= for_ms;
+}
+
+std::vector<int> Watcher::unanswered(std::int64_t now_ms) const {
+  constexpr std::int64_t kLong_ms = 1000;
+  std::vector<int> found;
+  for (const auto& [rank, place] : ranks_)
+    if (is_unanswered(place, now_ms, kLong_ms)) found.push_back(rank);
+  return found;
+}
+
+std::string Watcher::words_of_unanswered(std::int64_t now_ms) const {
+  const std::vector<int> ranks = unanswered(now_ms);
+  if (ranks.empty()) return {};
+  return "    " + named(ranks) +
+         " had no answer of the GPU's driver to what calls in a stream need: " + kSilentDriver +
+         "\n";
+}
+
 bool Watcher::is_still(std::int64_t now_ms, std::int64_t for_ms) const {
   bool waits = false;
   for (const auto& [rank, place] : ranks_) {
     if (place.seen.ended) continue;
     if (now_ms - place.since_ms < for_ms) return false;
-    waits = waits || place.seen.function != 0;
+    waits = waits || place.seen.function != 0 || is_unanswered(place, now_ms, for_ms);
   }
   return waits;
 }
@@ -256,7 +279,8 @@ std::string Watcher::report(std::int64_t now_ms, const HostOf& host_of) const {
                      : "; there is no room for more, and the senders of " +
                            std::to_string(place.seen.kept_waiting) +
                            " wait for that (a larger TUTTI_UNEXPECTED_BYTES lets them go on)\n");
-  return report + words_of_halts(host_of) + words_of_missing() + words_of_circle(now_ms);
+  return report + words_of_halts(host_of) + words_of_missing() + words_of_circle(now_ms) +
+         words_of_unanswered(now_ms);
 }
 
 std::string Watcher::words_of_halts(const HostOf& host_of) const {

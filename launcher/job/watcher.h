@@ -18,7 +18,8 @@ class Watcher {
   // Ranks that were never in MPI have been where they are since `began_ms`.
   explicit Watcher(std::int64_t began_ms) : began_ms_(began_ms) {}
   void take(const control::SeenRank& seen, std::int64_t now_ms);
-  // Every rank that lives has been in the same place for so long, and one of them is in MPI.
+  // Every rank that lives has been in the same place for so long, and one of them is in MPI, or has
+  // no answer of its GPU's driver.
   bool is_still(std::int64_t now_ms, std::int64_t for_ms) const;
   // Every rank that lives has been in one call of MPI for so long: none computes, none is stopped.
   bool all_wait(std::int64_t now_ms, std::int64_t for_ms) const;
@@ -31,14 +32,17 @@ class Watcher {
   using HostOf = std::function<std::string(int rank)>;
   std::string report(std::int64_t now_ms, const HostOf& host_of) const;
   const control::SeenRank* find(int rank) const;
+  // Ranks whose GPU's driver has not answered them for a while.
+  std::vector<int> unanswered(std::int64_t now_ms) const;
   // Ranks in which many messages wait for a receive.
   std::vector<int> flooded() const;
 
  private:
   struct Place {
     control::SeenRank seen;
-    std::int64_t since_ms = 0;
+    std::int64_t since_ms = 0, asked_since_ms = 0;
   };
+  static bool is_unanswered(const Place& place, std::int64_t now_ms, std::int64_t for_ms);
   // Somebody whom this rank waits for; of several, one that waits itself. None: not known.
   std::optional<int> waits_for(const control::SeenRank& seen) const;
   // Ranks each of which waits for the next, and the last for the first; none.
@@ -46,6 +50,7 @@ class Watcher {
   std::string words_of_halts(const HostOf& host_of) const;
   std::string words_of_missing() const;
   std::string words_of_circle(std::int64_t now_ms) const;
+  std::string words_of_unanswered(std::int64_t now_ms) const;
 
   std::int64_t began_ms_;
   std::map<int, Place> ranks_;

@@ -2,7 +2,8 @@
 //
 // Such a call returns at once. It begins when the stream has reached it, and what the stream holds
 // behind it waits for its end. A thread of ours begins what was reached and makes progress; it
-// starts with the first stream.
+// starts with the first stream. So does one that says what is wrong when the driver does not
+// answer.
 //
 // Owner: whoever owns the world, which outlives this. Functions are called with the world's gate
 // held where they do not say otherwise.
@@ -124,6 +125,7 @@ class CallStreams final : public types::Enqueued {
   void step_in() override { world_.step_in(); }
   bool begin_rest() override;
   void end_rest() override;
+  void ask(const char* function) override;
 
  private:
   friend class UserStream;
@@ -137,6 +139,9 @@ class CallStreams final : public types::Enqueued {
   void look_for_losses();
   void look_at_members();
   bool is_any_reached();
+  void watch();
+  bool say_silence();
+  std::string oldest_call();
   void forget(const CallLine& line);
 
   world::World& world_;
@@ -158,6 +163,11 @@ class CallStreams final : public types::Enqueued {
   std::int64_t looked_ns_ = 0, looked_at_members_ns_ = 0;
   int in_flight_ = 0;  // begun and not ended: guarded by the gate
   QuietThread thread_;
+  // Who sees that the driver does not answer. The function that was asked is relaxed, for a line to
+  // a person; the word changes at the end.
+  std::atomic<const char*> asked_ = nullptr;
+  std::atomic<std::uint32_t> watch_word_ = 0;
+  QuietThread watch_;
 };
 
 }  // namespace tutti::enqueue

@@ -43,6 +43,7 @@ Result<void> CallLine::put(QueuedCall& operation) {
   const std::uint64_t place = put_.load(std::memory_order_relaxed);
   Slot& free = slot(place);
   free.operation = std::move(operation);
+  free.call.store(free.operation.call, std::memory_order_relaxed);
   free.number = next_number_++;
   const bool is_streamed = free.operation.what == QueuedCall::What::streamed;
   free.is_awaited = !is_streamed && !free.operation.request;
@@ -255,6 +256,12 @@ void CallLine::lose() {
 
 bool CallLine::is_empty() const {
   return ended_.load(std::memory_order_relaxed) == put_.load(std::memory_order_acquire);
+}
+
+const char* CallLine::oldest_call() const {
+  const std::uint64_t ended = ended_.load(std::memory_order_acquire);
+  if (ended == put_.load(std::memory_order_acquire)) return nullptr;
+  return slot(ended).call.load(std::memory_order_relaxed);
 }
 
 // The driver waits for streams when the process gives memory back.

@@ -26,6 +26,8 @@ class CallLine {
   Result<void> put(QueuedCall& operation);
   // Of our thread: the stream has reached something that has not begun. Without the gate.
   bool is_reached() const;
+  // Of any thread: the call that has been here for the longest; null: none has not ended.
+  const char* oldest_call() const;
 
   // With the gate.
   void begin_reached();
@@ -43,8 +45,9 @@ class CallLine {
   struct Slot {
     CallLine* line = nullptr;
     QueuedCall operation;
-    std::uint32_t number = 0;  // the stream's
-    bool is_awaited = false;   // by the stream
+    std::atomic<const char*> call = nullptr;  // relaxed; the operation's, for other threads
+    std::uint32_t number = 0;                 // the stream's
+    bool is_awaited = false;                  // by the stream
     bool has_ended = false;
     std::size_t left = 0;  // of a wait: not done yet
     comm::Request* begun = nullptr;

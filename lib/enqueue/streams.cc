@@ -37,6 +37,9 @@ CallStreams::~CallStreams() {
     else
       thread_.join();
   }
+  watch_word_.store(1, std::memory_order_relaxed);
+  futex_wake(watch_word_);
+  if (watch_.joinable()) watch_.join();
   for (const auto& line : lines_) line->abandon();
   world_.endpoint().devices().set_enqueued(nullptr);
 }
@@ -86,7 +89,10 @@ Result<void> CallStreams::start() {
   world_.open_gate();
   world_.endpoint().devices().set_enqueued(this);
   thread_ = QuietThread([this] { work(); });
-  if (thread_.joinable()) return {};
+  if (thread_.joinable()) {
+    watch_ = QuietThread([this] { watch(); });  // without it all works, and nobody explains
+    return {};
+  }
   return fail(Code::no_mem,
               std::string("no thread for calls in streams can be started; ") + kMoreThreads);
 }

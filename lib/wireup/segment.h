@@ -68,7 +68,9 @@ struct WatchRecord {
   std::int32_t tag;
   std::uint64_t bytes;
   std::uint64_t sequence;  // collective number on that communicator
-  std::int64_t since_ns;
+  // Of who is inside of the library while a GPU's streams hold calls: odd, it waits for the driver
+  // of that; grows by one with each question and each answer.
+  std::atomic<std::uint64_t> asked;
   std::uint64_t detailed;  // the call (its number) that the fields above are about
 };
 

@@ -46,6 +46,8 @@ class World {
   // False, and nothing happened: not inside, or inside of another call.
   bool step_out() { return gate_ && gate_->step_out(); }
   void step_in() { gate_->enter(); }
+  // This thread is inside, of a world with a gate.
+  bool is_inside() const { return gate_ && gate_->is_mine(); }
   bool is_gated() const { return gate_.has_value(); }
   // Threads of ours will call, too: there is a gate from now on. The caller is the one thread that
   // is inside of one call, and stays so.
@@ -63,7 +65,7 @@ class World {
   void pause();
   // At the process's end: whoever exits inside of a call does not come back.
   void give_gate_up() {
-    if (gate_ && gate_->is_mine()) gate_->release();
+    if (is_inside()) gate_->release();
   }
   ThreadLevel level() const { return level_; }
 

@@ -8,10 +8,9 @@
 namespace tutti::device::cuda {
 namespace {
 
-template <class Function>
-bool look_up(void* library, const char* name, Function*& member) {
-  member = reinterpret_cast<Function*>(::dlsym(library, name));
-  if (member != nullptr) return true;
+template <class Member>
+bool look_up(void* library, const char* name, Member& member) {
+  if (member.find(library, name)) return true;
   log::warn(std::string("the libcuda.so.1 of this process has no ") + name +
             ": its driver is too old for us, and GPU memory is not known");
   return false;
@@ -28,10 +27,8 @@ bool Driver::find() {
   if (!look_up(library, TUTTI_CUDA_NAME_OF(name), name)) return false;
   TUTTI_CUDA_FUNCTIONS(TUTTI_CUDA_LOOK_UP)
 #undef TUTTI_CUDA_LOOK_UP
-  cuStreamBatchMemOp = reinterpret_cast<decltype(cuStreamBatchMemOp)>(
-      ::dlsym(library, TUTTI_CUDA_NAME_OF_(cuStreamBatchMemOp)));
-  cuCtxGetId =
-      reinterpret_cast<decltype(cuCtxGetId)>(::dlsym(library, TUTTI_CUDA_NAME_OF_(cuCtxGetId)));
+  cuStreamBatchMemOp.find(library, TUTTI_CUDA_NAME_OF_(cuStreamBatchMemOp));
+  cuCtxGetId.find(library, TUTTI_CUDA_NAME_OF_(cuCtxGetId));
 #undef TUTTI_CUDA_NAME_OF_
 #undef TUTTI_CUDA_NAME_OF
   return true;

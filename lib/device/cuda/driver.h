@@ -2,10 +2,46 @@
 #pragma once
 
 #include <cuda.h>
+#include <dlfcn.h>
 
 #include <string>
 
+#include "types/types.h"
+
 namespace tutti::device::cuda {
+
+// A function of the driver's. Where calls are in streams of the user's, who works on them is told
+// of each question: some have no answer before a stream has gone on.
+template <class Address>
+class DriverFunction;
+template <class Said, class... Given>
+class DriverFunction<Said (*)(Given...)> {
+ public:
+  DriverFunction(types::Enqueued* const& enqueued, const char* name)
+      : enqueued_(enqueued), name_(name) {}
+  DriverFunction(const DriverFunction&) = delete;
+  DriverFunction& operator=(const DriverFunction&) = delete;
+
+  bool find(void* library, const char* symbol) {
+    at_ = reinterpret_cast<Said (*)(Given...)>(::dlsym(library, symbol));
+    return is_there();
+  }
+  void operator=(Said (*at)(Given...)) { at_ = at; }
+  bool is_there() const { return at_ != nullptr; }
+  Said operator()(Given... given) const {
+    types::Enqueued* const told = enqueued_;
+    if (told == nullptr) return at_(given...);
+    told->ask(name_);
+    const Said said = at_(given...);
+    told->ask(nullptr);
+    return said;
+  }
+
+ private:
+  types::Enqueued* const& enqueued_;  // the driver's
+  const char* const name_;
+  Said (*at_)(Given...) = nullptr;
+};
 
 // cuda.h makes macros of many names (cuMemAlloc stands for cuMemAlloc_v2). The members here, and
 // what is looked up in the library, have the names that the macros stand for.
@@ -66,9 +102,11 @@ namespace tutti::device::cuda {
   X(cuLaunchKernel)
 
 struct Driver {
-#define TUTTI_CUDA_MEMBER(name) decltype(&::name) name = nullptr;
+  types::Enqueued* enqueued = nullptr;  // null: there are no streams of the user's
+
+#define TUTTI_CUDA_MEMBER(name) DriverFunction<decltype(&::name)> name{enqueued, #name};
   TUTTI_CUDA_FUNCTIONS(TUTTI_CUDA_MEMBER)
-  TUTTI_CUDA_MEMBER(cuStreamBatchMemOp)  // null: the driver is older than CUDA 11.7
+  TUTTI_CUDA_MEMBER(cuStreamBatchMemOp)  // not there: the driver is older than CUDA 11.7
   TUTTI_CUDA_MEMBER(cuCtxGetId)          // the same: than 12.0
 #undef TUTTI_CUDA_MEMBER
 

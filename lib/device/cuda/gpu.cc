@@ -87,7 +87,7 @@ std::byte* Gpu::take_scratch(std::size_t bytes) {
   const Current current(driver_, context_);
   if (!current) return nullptr;
   if (std::byte* const kept = scratch_.take(bytes, false); kept != nullptr) return kept;
-  const Rest rest(enqueued_);
+  const Rest rest(driver_.enqueued);
   return rest ? scratch_.take(bytes, true) : nullptr;
 }
 

@@ -66,7 +66,6 @@ class Gpu final : public types::Device {
   QueueRoom& queues() { return queues_; }
   // Of a neighbour's pool, which nothing here uses any more. Waits for no stream of anybody's.
   Result<void> free_imported(CUdeviceptr address) const;
-  void set_enqueued(types::Enqueued* enqueued) { enqueued_ = enqueued; }
   bool is_lost() const;  // any thread
   // Its context was reset or destroyed, and all of ours with it: nothing is to be given back.
   bool is_gone() const { return is_abandoned_ || life_.is_over(); }
@@ -176,7 +175,6 @@ class Gpu final : public types::Device {
   bool has_tried_ = false;  // to measure it
   Staging staging_;
   QueueRoom queues_;
-  types::Enqueued* enqueued_ = nullptr;  // null: there are no streams of the user's
   GpuScratch scratch_;
   Kernels kernels_;
   RunTables tables_;

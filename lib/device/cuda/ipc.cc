@@ -148,7 +148,7 @@ std::shared_ptr<OpenedMemory> Imports::make(const Gpu& gpu, int from, const IpcK
 
 void Imports::close_retired() {
   if (retired_.empty()) return;
-  if (const Rest rest(enqueued_); rest) retired_.clear();
+  if (const Rest rest(driver_.enqueued); rest) retired_.clear();
 }
 
 // "NVLink 18"

@@ -138,7 +138,6 @@ class Imports {
                                                               types::Courier& courier);
   std::string reach_text(int from) const;
   std::size_t opened() const { return opened_.size(); }
-  void set_enqueued(types::Enqueued* enqueued) { enqueued_ = enqueued; }
   void close_retired();
 
  private:
@@ -149,7 +148,6 @@ class Imports {
 
   const Driver& driver_;
   const std::vector<std::unique_ptr<Gpu>>& gpus_;
-  types::Enqueued* enqueued_ = nullptr;
   PoolUsers pools_;
   // Unused, and not closed yet: the driver waits for all streams then, which may stand still until
   // whoever closes lets somebody else work.

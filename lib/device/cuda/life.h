@@ -21,7 +21,7 @@ class Life {
  private:
   unsigned long long id_now() const {
     unsigned long long id = 0;
-    if (driver_->cuCtxGetId == nullptr || driver_->cuCtxGetId(context_, &id) != CUDA_SUCCESS)
+    if (!driver_->cuCtxGetId.is_there() || driver_->cuCtxGetId(context_, &id) != CUDA_SUCCESS)
       return 0;
     return id;
   }

@@ -89,7 +89,7 @@ Result<bool> Gpu::take_chunk(Step& step, std::size_t place) {
 }
 
 bool Gpu::are_streams_under_way() const {
-  return enqueued_ != nullptr && enqueued_->is_under_way();
+  return driver_.enqueued != nullptr && driver_.enqueued->is_under_way();
 }
 
 // Copies of all streams share few queues of the hardware, whatever their priority: behind a user's,
@@ -114,7 +114,7 @@ Result<void> Gpu::move(const Step& step, void* to, const void* from, Count bytes
 
 // Null: there is none, or calls in streams are under way.
 const RunTables::Table* Gpu::make_table(const types::Datatype& type, CUstream stream) {
-  const Rest rest(enqueued_);
+  const Rest rest(driver_.enqueued);
   return rest ? tables_.make(type, stream) : nullptr;
 }
 

@@ -87,7 +87,7 @@ Result<Gpu*> Cuda::gpu_of(CUstream stream) {
 Result<std::unique_ptr<types::DeviceQueue>> Cuda::open_queue(std::uintptr_t handle) {
   if (!is_found_ && !is_loaded())
     return fail(Code::arg, "this process has not loaded libcuda.so.1, so that it has no stream");
-  if (driver_.cuStreamBatchMemOp == nullptr)
+  if (!driver_.cuStreamBatchMemOp.is_there())
     return fail(
         Code::unsupported,
         "this libcuda.so.1 has no cuStreamBatchMemOp_v2, by which a stream waits for a call; "
@@ -137,12 +137,6 @@ void Cuda::prepare_active() {
     if (const auto ready = gpu->prepare(); !ready && log::explains())
       log::explain("GPU " + std::to_string(gpu->number()) +
                    " is not ready for calls in streams: " + ready.error().text);
-}
-
-void Cuda::set_enqueued(types::Enqueued* enqueued) {
-  enqueued_ = enqueued;
-  imports_.set_enqueued(enqueued);
-  for (const auto& gpu : gpus_) gpu->set_enqueued(enqueued);
 }
 
 // For what a thread of ours asks outside of Current, too: it spoils no graph that another captures.
@@ -202,7 +196,6 @@ Gpu* Cuda::gpu_of(const Pointer& pointer, std::string* why) {
     return nullptr;
   }
   gpus_.push_back(std::move(*opened));
-  gpus_.back()->set_enqueued(enqueued_);
   return gpus_.back().get();
 }
 

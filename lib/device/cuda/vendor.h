@@ -46,7 +46,7 @@ class Cuda final : public types::Vendor {
   const char* queue_type() const override { return "cudaStream_t"; }
   Result<std::unique_ptr<types::DeviceQueue>> open_queue(std::uintptr_t handle) override;
   void begin_thread() const override;
-  void set_enqueued(types::Enqueued* enqueued) override;
+  void set_enqueued(types::Enqueued* enqueued) override { driver_.enqueued = enqueued; }
   MemoryKind kind() const override { return MemoryKind::cuda; }
   Result<types::Exported> share(const Memory& memory, types::Courier& courier) override;
   Result<std::unique_ptr<types::Imported>> import(int from, BlobView key,
@@ -67,7 +67,6 @@ class Cuda final : public types::Vendor {
 
   Driver driver_;
   bool is_found_ = false;
-  types::Enqueued* enqueued_ = nullptr;
   unsigned long long loads_ = 0;  // as the loader counted them when we looked
   Pointers pointers_{driver_};
   std::vector<std::unique_ptr<Gpu>> gpus_;  // one a context

@@ -117,7 +117,8 @@ TEST_CASE("readable memory is asked for once a page, until an allocation is new"
 
 TEST_CASE("where CUDA has no GPU all memory is the host's", "[device]") {
   const Gpus gpus;
-  device::cuda::Driver without = gpus.driver;
+  device::cuda::Driver without;
+  REQUIRE(without.find());
   static CUresult said = CUDA_SUCCESS;
   without.cuPointerGetAttributes = [](unsigned, CUpointer_attribute*, void**, CUdeviceptr) {
     return said;
@@ -135,7 +136,8 @@ TEST_CASE("where CUDA has no GPU all memory is the host's", "[device]") {
 
 TEST_CASE("a GPU that is lost leaves the host's memory what it was", "[device]") {
   const Gpus gpus;
-  device::cuda::Driver driver = gpus.driver;
+  device::cuda::Driver driver;
+  REQUIRE(driver.find());
   static CUresult lost = CUDA_SUCCESS;
   driver.cuPointerGetAttributes = [](unsigned count, CUpointer_attribute* which, void** values,
                                      CUdeviceptr address) {

@@ -61,6 +61,28 @@ TEST_CASE("a standstill needs somebody in MPI and nobody who moves", "[watch]") 
   CHECK(watcher.all_wait(4000, 1000));
 }
 
+TEST_CASE("a rank whose GPU's driver does not answer stands still, and is told why", "[watch]") {
+  Watcher watcher(0);
+  watcher.take(computing(0), 0);
+  control::SeenRank asking = computing(1);
+  for (const std::int64_t now_ms : {0, 500, 900}) {
+    asking.asked += 2;  // it has its answers: only the looks find it asking
+    asking.asked |= 1;
+    watcher.take(asking, now_ms);
+  }
+  CHECK_FALSE(watcher.is_still(1000, 1000));
+  CHECK(watcher.unanswered(1000).empty());
+  watcher.take(asking, 3000);
+  CHECK(watcher.is_still(3000, 1000));
+  CHECK(watcher.unanswered(3000) == std::vector{1});
+  CHECK(watcher.report(3000, host_of).find("rank 1 had no answer of the GPU's driver") !=
+        std::string::npos);
+  ++asking.asked;
+  watcher.take(asking, 9000);
+  CHECK(watcher.unanswered(20000).empty());
+  CHECK_FALSE(watcher.is_still(20000, 1000));
+}
+
 TEST_CASE("the report names the call, its number, and who is missing", "[watch]") {
   Watcher watcher(0);
   for (const int rank : {0, 1, 2}) watcher.take(in_collective(rank, "MPI_Barrier", 17), 0);

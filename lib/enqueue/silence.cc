@@ -1,0 +1,72 @@
+// A driver that does not answer, and who says so.
+//
+// Whoever frees memory waits inside of the driver for all streams, and nobody else launches
+// anything meanwhile (record 0062). Where one of the streams stands still for a call of ours whose
+// work has to be launched, the program stands still for ever: our thread is in the driver, with the
+// gate, the program's is there, too. So a thread that does nothing else looks, and says it.
+#include "base/futex.h"
+#include "base/log.h"
+#include "base/silent_driver.h"
+#include "enqueue/enqueue.h"
+#include "enqueue/line.h"
+
+namespace tutti::enqueue {
+namespace {
+
+constexpr int kLooksEvery_ms = 1000, kPatience_s = 10;
+
+}  // namespace
+
+// Only by who is inside: for what others wait in the driver, such as room in a stream of their own,
+// the calls that are under way do not wait.
+void CallStreams::ask(const char* function) {
+  if (!world_.is_inside()) return;
+  // relaxed: one thread at a time is inside; the others sample.
+  asked_.store(function, std::memory_order_relaxed);
+  std::atomic<std::uint64_t>& number = world_.watch().asked;
+  number.store(number.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+// By looks, not by the clock: a process that was stopped meanwhile has not waited.
+void CallStreams::watch() {
+  world_.leave_binding();
+  const std::atomic<std::uint64_t>& number = world_.watch().asked;
+  std::uint64_t seen = 0;
+  int looks = 0;
+  while (!is_over_.load(std::memory_order_acquire)) {
+    futex_sleep(watch_word_, 0, kLooksEvery_ms);
+    const std::uint64_t now = number.load(std::memory_order_relaxed);
+    const bool waits = now == seen && now % 2 == 1;
+    seen = now;
+    if (!waits) looks = 0;
+    if (!waits || looks > kPatience_s) continue;
+    if (looks == kPatience_s && !say_silence()) continue;
+    ++looks;
+  }
+}
+
+// False: there is nothing to say now.
+bool CallStreams::say_silence() {
+  const std::string waits = oldest_call();
+  const char* const function = asked_.load(std::memory_order_relaxed);
+  if (waits.empty() || function == nullptr) return false;
+  wireup::Wireup& me = world_.wireup();
+  log::warn(
+      std::string("on host ") + me.segment().host(static_cast<std::uint32_t>(me.host())).name +
+      " the GPU's driver has not answered " + function + " for " + std::to_string(kPatience_s) +
+      " s, and " + waits + " cannot end without: " + kSilentDriver);
+  return true;
+}
+
+// "MPIX_Send_enqueue in stream 0x5560 of GPU 0"; empty: all have ended, or who adds a stream is at
+// it.
+std::string CallStreams::oldest_call() {
+  const std::unique_lock hold(mutex_, std::try_to_lock);
+  if (!hold) return {};
+  for (const auto& line : lines_)
+    if (const char* const call = line->oldest_call(); call != nullptr)
+      return std::string(call) + " in " + line->name();
+  return {};
+}
+
+}  // namespace tutti::enqueue

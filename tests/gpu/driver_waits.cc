@@ -5,7 +5,8 @@
 //
 // in: the call that the one thread is in; ends: it has ended although the stream stands still;
 // bars: calls of another thread that wait for it. What driver 580 said on an H200 is expected here,
-// and the stand-in does the same (record 0062): else a line says what, and the status is 1.
+// and the stand-in does the same (record 0062): else a line says what, and the status is 1. What no
+// driver was asked yet is told, and not expected (record 0070).
 #include <cuda.h>
 
 #include <atomic>
@@ -49,12 +50,14 @@ struct Things {
   std::uint32_t* words = nullptr;  // pinned: the held stream's, and the kernel's
   std::uint32_t number = 0;
   char *pinned = nullptr, *pageable = nullptr;
-  CUdeviceptr device = 0, there = 0;
+  CUdeviceptr device = 0, there = 0, managed = 0, reserved = 0;
+  CUmemGenericAllocationHandle mapped = 0;
+  CUmemAccessDesc access = {};
   // To be freed.
   CUdeviceptr small = 0, large = 0, pooled = 0;
   void *small_pinned = nullptr, *large_pinned = nullptr;
 };
-constexpr std::size_t kSmall = 400, kLarge = std::size_t{32} << 20;
+constexpr std::size_t kSmall = 400, kLarge = std::size_t{32} << 20, kGrain = std::size_t{2} << 20;
 
 CUresult launch(Things& things) {
   gpu::ToldParams params{reinterpret_cast<char*>(things.there),
@@ -72,6 +75,13 @@ CUresult stand(Things& things) {
   return cuStreamBatchMemOp(things.held, 1, &wait, 0);
 }
 
+CUresult map(Things& things) {
+  CUresult said = cuMemMap(things.reserved, kGrain, 0, things.mapped, 0);
+  if (said == CUDA_SUCCESS) said = cuMemSetAccess(things.reserved, kGrain, &things.access, 1);
+  const CUresult unmapped = cuMemUnmap(things.reserved, kGrain);
+  return said == CUDA_SUCCESS ? unmapped : said;
+}
+
 CUresult write_word(Things& things) {
   CUstreamBatchMemOpParams write = {};
   write.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
@@ -82,7 +92,7 @@ CUresult write_word(Things& things) {
 
 // Calls that others wait for: whatever makes something (also an event in the default stream); and
 // what gives a stream work, but for words.
-enum class Sort { never, makes, works };
+enum class Sort { never, makes, works, unknown };
 
 struct Call {
   const char* name;
@@ -90,8 +100,11 @@ struct Call {
   std::function<CUresult(Things&)> make;
   bool ends = false;  // it does not wait
 };
+bool is_known(const Call& waiting, const Call& other) {
+  return waiting.sort != Sort::unknown && other.sort != Sort::unknown;
+}
 bool bars(const Call& waiting, const Call& other) {
-  return other.sort != Sort::never && other.sort <= waiting.sort;
+  return is_known(waiting, other) && other.sort != Sort::never && other.sort <= waiting.sort;
 }
 
 // What may wait for the stream. Those that are not there any more are made anew (renew).
@@ -116,6 +129,8 @@ const std::vector<Call> kWaiting = {
      [](Things& t) { return cuMemcpyAsync(pointer(t.pageable), t.device, 4000, t.held); }},
     {"cuMemcpyDtoH", Sort::works,
      [](Things& t) { return cuMemcpyDtoH(t.pageable, t.device, 4000); }},
+    {"cuMemcpyAsync to managed memory, default stream", Sort::unknown,
+     [](Things& t) { return cuMemcpyAsync(t.managed, pointer(t.pinned), 4000, nullptr); }},
     {"cuStreamSynchronize, default stream", Sort::never,
      [](Things&) { return cuStreamSynchronize(nullptr); }},
     {"cuStreamSynchronize", Sort::never, [](Things& t) { return cuStreamSynchronize(t.held); }},
@@ -178,6 +193,12 @@ const std::vector<Call> kOthers = {
        void* made = nullptr;  // and left
        return cuMemHostAlloc(&made, kSmall, 0);
      }},
+    {"cuIpcGetMemHandle", Sort::unknown,
+     [](Things& t) {
+       CUipcMemHandle handle;
+       return cuIpcGetMemHandle(&handle, t.device);
+     }},
+    {"cuMemMap, cuMemSetAccess, cuMemUnmap", Sort::unknown, &map},
     {"cuMemAllocAsync", Sort::never,
      [](Things& t) {
        CUdeviceptr made = 0;
@@ -248,7 +269,8 @@ Seen look(Things& things, const Call& waiting, const Call& call) {
   one.go();
   const bool one_ends = one.ends_within(waiting.ends ? kLong : kShort);
   other.go();
-  const bool other_ends = other.ends_within(bars(waiting, call) ? 2 * kShort : kLong);
+  const bool is_expected = is_known(waiting, call) && !bars(waiting, call);
+  const bool other_ends = other.ends_within(is_expected ? kLong : 2 * kShort);
   release(things);
   must(end_of(one), waiting.name);
   must(end_of(other), call.name);
@@ -259,7 +281,7 @@ Seen look(Things& things, const Call& waiting, const Call& call) {
 // time.
 bool say(Things& things, const Call& waiting) {
   constexpr int kTimes = 5;
-  bool ends = false, is_known = true;
+  bool ends = false, is_as_known = true;
   std::string barred;
   for (const Call& call : kOthers) {
     Seen seen = look(things, waiting, call);
@@ -268,15 +290,16 @@ bool say(Things& things, const Call& waiting) {
     ends = seen.one_ends;
     if (!seen.other_ends)
       barred += (barred.empty() ? "\"" : ", \"") + std::string(call.name) + "\"";
+    if (!is_known(waiting, call)) continue;
     if (ends == waiting.ends && seen.other_ends != bars(waiting, call)) continue;
-    is_known = false;
+    is_as_known = false;
     std::fprintf(stderr, "beside %s: %s %s; that is not what was known\n", waiting.name, call.name,
                  seen.other_ends ? "does not wait" : "waits");
   }
   std::printf("{\"what\": \"driver_waits\", \"in\": \"%s\", \"ends\": %s, \"bars\": [%s]}\n",
               waiting.name, ends ? "true" : "false", barred.c_str());
   std::fflush(stdout);
-  return is_known;
+  return is_as_known;
 }
 
 }  // namespace
@@ -297,11 +320,19 @@ int main() {
   CU(cuMemHostAlloc(reinterpret_cast<void**>(&things.pinned), 4096, 0));
   CU(cuMemAlloc(&things.device, 4096));
   CU(cuMemAlloc(&things.there, 4096));
+  CU(cuMemAllocManaged(&things.managed, 4096, CU_MEM_ATTACH_GLOBAL));
+  CUmemAllocationProp of = {};
+  of.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  of.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  things.access.location = of.location;
+  things.access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  CU(cuMemCreate(&things.mapped, kGrain, &of, 0));
+  CU(cuMemAddressReserve(&things.reserved, kGrain, 0, 0, 0));
   things.pageable = static_cast<char*>(std::calloc(1, 4096));
   CU(launch(things));  // all that a first launch loads
   CU(cuEventRecord(things.event, things.other));
   CU(cuCtxSynchronize());
-  bool is_known = true;
-  for (const Call& waiting : kWaiting) is_known = say(things, waiting) && is_known;
-  return is_known ? 0 : 1;
+  bool is_as_known = true;
+  for (const Call& waiting : kWaiting) is_as_known = say(things, waiting) && is_as_known;
+  return is_as_known ? 0 : 1;
 }

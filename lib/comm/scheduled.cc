@@ -108,7 +108,7 @@ BoundCall bind_call(Communicator& comm, const CollCall& call, const PreparedCall
 }
 
 Reason reason_of(const engine::Run& run) {
-  const p2p::Failure& failure = run.failure();
+  const p2p::MessageFailure& failure = run.failure();
   return {failure.text, !failure.text.empty(), failure.is_theirs};
 }
 

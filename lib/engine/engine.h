@@ -108,7 +108,7 @@ class Run {
   void begin();  // at once, by the binding that there is
   bool is_done() const { return done_; }
   Code code() const { return code_; }
-  const p2p::Failure& failure() const { return failure_; }  // why, where its code is not ok
+  const p2p::MessageFailure& failure() const { return failure_; }  // why, where its code is not ok
   // Called once when it ends, and nothing touches the binding's memory any more; gate held,
   // possibly inside begin(); may begin or destroy runs, this one too. Must not wait.
   void (*on_done)(Run* self) = nullptr;
@@ -152,7 +152,7 @@ class Run {
   std::size_t unfinished_ = 0;
   std::size_t stragglers_ = 0;  // of a run that failed: what still touches its memory
   Code code_ = Code::ok;
-  p2p::Failure failure_;
+  p2p::MessageFailure failure_;
   bool done_ = true;
   bool advancing_ = false;
 };

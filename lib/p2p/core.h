@@ -75,7 +75,7 @@ class Core final : public transport::Sink {
   std::string links_text();
   std::string gpu_links_text();
   std::string sent_text() const;
-  Failure failure_of(const Pending& request) const;
+  MessageFailure failure_of(const Pending& request) const;
   const std::string& loss_text() const { return loss_; }
   void set_fingerprint_text(std::function<std::string(std::uint32_t)> describe);
   Counters counters() const;

@@ -229,7 +229,7 @@ std::string describe_failure(const Status& status) {
 }
 
 // Of messages outside collectives the status says who sent what.
-Failure Core::failure_of(const Pending& request) const {
+MessageFailure Core::failure_of(const Pending& request) const {
   const auto& transfer = static_cast<const Transfer&>(request);
   if (transfer.fingerprint == 0) return {};
   if (transfer.status.code == Code::other && transfer.other_call != 0)

@@ -140,7 +140,7 @@ std::string Endpoint::sent_text() const {
   return core_->sent_text();
 }
 
-Failure Endpoint::failure_of(const Pending& request) const {
+MessageFailure Endpoint::failure_of(const Pending& request) const {
   return core_->failure_of(request);
 }
 

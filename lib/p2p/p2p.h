@@ -74,7 +74,7 @@ struct Pending {
 // Why a message failed; no words where its code says it all. The same of a collective's, which
 // names both ranks.
 std::string describe_failure(const Status& status);
-struct Failure {
+struct MessageFailure {
   std::string text{};
   bool is_theirs = false;  // the other rank gave its call up (kSenderFailed)
 };
@@ -211,7 +211,7 @@ class Endpoint {
   // kSenderLostPeer: with Code::proc_aborted, and no words). This is what to say of one that is
   // done, and not released; the hook turns a fingerprint into words ("allreduce of 4 int"), without
   // it numbers are shown.
-  Failure failure_of(const Pending& request) const;
+  MessageFailure failure_of(const Pending& request) const;
   // Why the peer that was lost last was lost; empty when none was.
   const std::string& loss_text() const;
   void set_fingerprint_text(std::function<std::string(std::uint32_t)> describe);

@@ -275,7 +275,7 @@ TEST_CASE("who gives too much in a collective is named, with the sizes", "[p2p][
       Pending* receive = worlds[1].recv(0, {3, 0, 17, call}, buffer);
       REQUIRE(worlds.until([&] { return send->done && receive->done; }));
       REQUIRE(receive->status.code == Code::truncate);
-      const p2p::Failure failure = worlds[1].failure_of(*receive);
+      const p2p::MessageFailure failure = worlds[1].failure_of(*receive);
       CHECK_FALSE(failure.is_theirs);
       worlds[1].release(receive);
       return failure.text;

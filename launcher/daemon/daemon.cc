@@ -48,7 +48,7 @@ class Daemon {
   std::size_t unshown() const { return shown_ ? shown_->queued_bytes() : 0; }
   void beat();
   void on_frame(control::Frame&& one);
-  void on_up_closed(const std::string& why);
+  void cut_off(int status);
   void on_signal(int number);
   void hear_keeper();
   void reap();
@@ -109,7 +109,7 @@ int Daemon::run() {
   up_.open([this](control::Frame&& one) { on_frame(std::move(one)); },
            [this](const std::string& why) {
              if (shown_ && !leaving_) shown_->say("the connection to the job was " + why);
-             on_up_closed(why);
+             cut_off(1);
            });
   if (place_.by_hand)
     shown_ = std::make_unique<Shown>(
@@ -193,13 +193,13 @@ void Daemon::on_frame(control::Frame&& one) {
   std::visit([this](auto& what) { handle(what); }, *message);
 }
 
-void Daemon::on_up_closed(const std::string&) {
+void Daemon::cut_off(int status) {
   // Nobody is left to report to; what remains is that nothing remains.
   ranks_.end(0);
   ranks_.close_servers();
   below_.end();
   kill_descendants();
-  status_ = 1;
+  status_ = status;
   is_cut_off_ = true;
   if (unshown() == 0) return loop_.stop();
   loop_.after(kLastWords, [this] { loop_.stop(); });
@@ -211,7 +211,8 @@ void Daemon::on_signal(int number) {
   if (number == SIGTERM && !place_.by_hand && place_.signals.is_open() && ::getppid() == keeper_)
     return;
   const bool ends = number == SIGINT || number == SIGQUIT || number == SIGHUP;
-  if (number == SIGTERM || (ends && place_.by_hand)) on_up_closed("terminated");
+  if (number == SIGTERM) cut_off(kTold);
+  if (ends && place_.by_hand) cut_off(1);
   // The others come from a terminal that we happen to share; the head forwards what is meant.
 }
 
@@ -221,7 +222,7 @@ void Daemon::hear_keeper() {
   if (got == 0) loop_.forget(place_.signals.get());  // SIGTERM says the same
   if (got != 1 || number == 0) return;
   const bool ends = number == SIGTERM || number == SIGINT || number == SIGQUIT || number == SIGHUP;
-  if (ends && !has_launched_) return on_up_closed("terminated");
+  if (ends && !has_launched_) return cut_off(number == SIGTERM ? kTold : 1);
   if (!echoes_.is_new_from_keeper(number)) return;
   if (number != SIGCONT) return ranks_.signal(number);
   signal_descendants(SIGCONT, [this](pid_t child) { return below_.has_started(child); });

@@ -62,6 +62,8 @@ void sweep_leftovers(const std::vector<std::string>& environment);
 
 // Of a daemon started by hand: the job goes on in another round, come again.
 inline constexpr int kComeAgain = 250;
+// Of a daemon that SIGTERM told to end.
+inline constexpr int kTold = 251;
 // Serves one job and returns the process's exit status. The caller is a process of its own.
 int run_daemon(DaemonPlace place);
 // The same with a keeper: a parent that ends what a killed daemon would leave behind. Children that
@@ -72,7 +74,9 @@ struct Kept {
   std::function<int()> serve;       // in a child that gets SIGTERM when the keeper dies
   std::function<int()> step_aside;  // in the keeper: closes what the daemon has; returns what
                                     // closes when prun ends
-  std::function<void(int wait_status)> after;  // in the keeper, once the daemon has ended
+  // In the keeper, once the daemon has ended. `is_overdue`: it did not end by itself after prun's
+  // end, and the keeper has killed it.
+  std::function<void(int wait_status, bool is_overdue)> after;
   const std::vector<std::string>& environment;
   std::span<const int> for_ranks{};  // signals that are passed on to the daemon, as bytes
   int to_daemon = -1;                // where to
@@ -81,6 +85,9 @@ struct Kept {
 int keep(const Kept& what);
 // "was killed by signal 9 (SIGKILL), perhaps by the out-of-memory killer"
 std::string killed_by(int signal);
+// The end of a daemon for which keep() has returned that status: "the daemon was killed by ...",
+// "the daemon was told to end by SIGTERM"; empty: it ended by itself.
+std::string end_of_daemon(int exit_status);
 // SIGTERM comes when `parent` dies, or this process ends at once if it has died already.
 void end_with(pid_t parent);
 

@@ -39,6 +39,8 @@ namespace {
 
 constexpr int kLookMs = 100;
 constexpr std::int64_t kGraceNs = 2'000'000'000;  // a healthy daemon needs less to end its ranks
+constexpr const char* kOverdue =
+    "the daemon did not end within 2 s of its job's, and was killed by its keeper";
 
 bool has_children() {
   siginfo_t any{};
@@ -114,14 +116,19 @@ class KeeperSignals {
   std::array<void (*)(int), kIgnored.size()> before_{};
 };
 
-// Its wait status. Signals are passed on to it; when `channel` (-1: none) closes, it has kGraceNs.
-int wait_for(pid_t below, int channel, const KeeperSignals& signals) {
+struct Ended {
+  int status = 0;  // as wait(2) gives it
+  bool is_overdue = false;
+};
+
+// Signals are passed on to it; when `channel` (-1: none) closes, it has kGraceNs.
+Ended wait_for(pid_t below, int channel, const KeeperSignals& signals) {
   const UniqueFd ended(static_cast<int>(::syscall(SYS_pidfd_open, below, 0)));
   std::int64_t closed_ns = 0;
-  int status = 0;
+  Ended end;
   for (;;) {
-    const pid_t seen = ::waitpid(below, &status, WNOHANG);
-    if (seen == below || (seen < 0 && errno != EINTR)) return status;
+    const pid_t seen = ::waitpid(below, &end.status, WNOHANG);
+    if (seen == below || (seen < 0 && errno != EINTR)) return end;
     std::array<pollfd, 3> look{{{ended.get(), POLLIN, 0},
                                 {closed_ns == 0 ? channel : -1, 0, 0},
                                 {signals.fd(), POLLIN, 0}}};
@@ -129,7 +136,8 @@ int wait_for(pid_t below, int channel, const KeeperSignals& signals) {
     ::poll(look.data(), look.size(), closed_ns == 0 && ended.is_open() ? -1 : kLookMs);
     if (look[1].revents != 0) closed_ns = now_ns();
     signals.pass_on(below);
-    if (closed_ns != 0 && now_ns() - closed_ns > kGraceNs) ::kill(below, SIGKILL);
+    end.is_overdue = closed_ns != 0 && now_ns() - closed_ns > kGraceNs;
+    if (end.is_overdue) ::kill(below, SIGKILL);
   }
 }
 
@@ -152,6 +160,12 @@ std::string killed_by(int signal) {
   return text;
 }
 
+std::string end_of_daemon(int exit_status) {
+  const int signal = exit_status - status::of_signal(0);
+  if (exit_status == kTold) return "the daemon was told to end by SIGTERM";
+  return signal > 0 && signal < NSIG ? "the daemon " + killed_by(signal) : "";
+}
+
 int keep(const Kept& what) {
   const bool is_keeper = !has_children();  // else the keeper is a process of its own
   KeeperSignals signals(what.for_ranks, what.to_daemon);
@@ -170,12 +184,12 @@ int keep(const Kept& what) {
   }
   const int channel = what.step_aside();
   signals.take_over();
-  const int status = wait_for(below, is_keeper ? channel : -1, signals);
-  if (!is_keeper) return code_of(status);
-  what.after(status);
+  const Ended end = wait_for(below, is_keeper ? channel : -1, signals);
+  if (!is_keeper) return code_of(end.status);
+  what.after(end.status, end.is_overdue);
   kill_descendants();
-  if (WIFSIGNALED(status)) sweep_leftovers(what.environment);  // what it could not remove
-  return code_of(status);
+  if (WIFSIGNALED(end.status)) sweep_leftovers(what.environment);  // what it could not remove
+  return code_of(end.status);
 }
 
 int run_kept_daemon(DaemonPlace place) {
@@ -196,9 +210,13 @@ int run_kept_daemon(DaemonPlace place) {
   };
   // The channel must close when the daemon ends, not when we do; the reading end does no harm. Who
   // sees it close finds on our standard error (ssh's, too) how the daemon ended.
-  const auto after = [&place](int status) {
-    if (WIFSIGNALED(status))
-      std::fprintf(stderr, "the daemon %s\n", killed_by(WTERMSIG(status)).c_str());
+  const auto after = [&place](int status, bool is_overdue) {
+    // One that was started by hand ends with the status of its job.
+    const bool says_status = WIFSIGNALED(status) || !place.by_hand;
+    const std::string words = is_overdue    ? kOverdue
+                              : says_status ? end_of_daemon(code_of(status))
+                                            : "";
+    if (!words.empty()) std::fprintf(stderr, "%s\n", words.c_str());
     place.up.out.reset();
   };
   std::span<const int> for_ranks;

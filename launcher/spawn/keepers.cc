@@ -13,7 +13,6 @@
 #include "base/clock.h"
 #include "daemon/daemon.h"
 #include "spawn/ending.h"
-#include "status/status.h"
 
 namespace tutti::launch::spawn {
 namespace {
@@ -48,9 +47,7 @@ std::string Keepers::last_words(int host) const {
       ::waitid(P_PID, static_cast<id_t>(keeper), &end, WEXITED | WNOHANG | WNOWAIT) != 0)
     return {};
   if (end.si_code != CLD_EXITED) return "its keeper " + daemon::killed_by(end.si_status);
-  const int signal = end.si_status - status::of_signal(0);
-  if (signal > 0 && signal < NSIG) return "the daemon " + daemon::killed_by(signal);
-  return "the daemon was told to end by SIGTERM";  // of all that ends it, only that is not prun's
+  return daemon::end_of_daemon(end.si_status);
 }
 
 Keepers::~Keepers() {

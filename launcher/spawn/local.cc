@@ -70,7 +70,7 @@ void become_daemon(int channel, const std::vector<std::string>& environment,
     return kChannel;
   };
   // How the daemon ended stands in the exit status (Keepers::last_words).
-  const auto after = [](int) {};
+  const auto after = [](int, bool) {};
   ::_exit(
       daemon::keep({[&] { return serve(channel, make_place); }, step_aside, after, environment}));
 }

@@ -197,7 +197,8 @@ Diagnosis diagnose(const std::string& host, const std::string& agent, int wait_s
   if (shows_the_line(noise))
     return {status::of(status::ExitStatus::host_unreachable),
             agent + " printed the command instead of running it (it" + how +
-                " before a daemon answered); a launch agent runs a command on a host, as ssh does",
+                " before a daemon answered" + (line.empty() ? "" : ": " + line) +
+                "); a launch agent runs a command on a host, as ssh does",
             false};
   std::string reason = agent + how + " before a daemon answered";
   if (!line.empty()) reason += " (" + line + ")";

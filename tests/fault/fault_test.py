@@ -57,21 +57,27 @@ def stubborn(suite, way, ranks=4):
 
 
 def kill_running(suite, name, way):
-    for actor in ("prun", "daemon", "keeper", "rank"):
+    for actor in ("prun", "daemon", "told", "keeper", "rank"):
         job = stubborn(suite, way)
-        what = f"{name}: {actor} killed while running"
+        what = f"{name}: {'daemon told to end' if actor == 'told' else actor + ' killed'} while running"
         if job.prun.poll() is not None:
             suite.check(False, f"{what}: prun ended early", job)
             continue
-        victim = {"prun": lambda: job.prun.pid, "daemon": job.daemon, "keeper": lambda: parent_of(job.daemon()),
+        victim = {"prun": lambda: job.prun.pid, "daemon": job.daemon, "told": job.daemon, "keeper": lambda: parent_of(job.daemon()),
                   "rank": lambda: job.ranks()[0]}[actor]()
-        job.kill(victim)
+        if actor == "told":
+            os.kill(victim, signal.SIGTERM)
+        else:
+            job.kill(victim)
         status = job.wait()
         suite.clean_after(job, what)
-        expected = {"prun": -9, "daemon": 206, "keeper": 206, "rank": 137}[actor]
+        expected = {"prun": -9, "daemon": 206, "told": 206, "keeper": 206, "rank": 137}[actor]
         suite.check(status == expected, f"{what}: status {status}, not {expected}", job)
         if actor == "rank":
             suite.check("was killed by signal 9" in job.said(), f"{what}: says so", job)
+        if actor == "told":
+            words = r"host \S+: its daemon was lost \(connection [^)]*\): the daemon was told to end by SIGTERM; its ranks are gone"
+            suite.check(re.search(words, job.said()), f"{what}: says so", job)
         if actor in ("daemon", "keeper") and (actor == "daemon" or "--launch-agent" not in way):
             who = {"daemon": "the daemon", "keeper": "its keeper"}[actor]
             words = rf"host \S+: its daemon was lost \(connection [^)]*\): {who} was killed by signal 9 \(SIGKILL\)"

@@ -24,7 +24,8 @@ std::unique_ptr<enqueue::CallStreams>& owner() {
 }
 
 void end_job(const enqueue::Failure& failure) {
-  Trouble why{.code = failure.code, .text = failure.text};
+  Trouble why{.code = failure.code};
+  add_reason(why, failure.why);
   if (failure.code == Code::proc_aborted) why.blame = wireup::Blame::another;
   raise(failure.call, static_cast<int>(failure.code), failure.comm.get(), why);
 }
@@ -64,10 +65,13 @@ enqueue::UserStream* queue_of(comm::Communicator& comm) {
 }
 
 Code tell_failure(enqueue::UserStream& stream) {
-  const auto failure = stream.take_failure();
+  auto failure = stream.take_failure();
   if (!failure) return Code::ok;
-  return refuse_on(failure->comm.get(), failure->code,
-                   std::string("an earlier ") + failure->call + ", " + failure->text + ", failed");
+  failure->why.text =
+      std::string("an earlier ") + failure->call + ", " + failure->why.text + ", failed";
+  refuse_on(failure->comm.get(), failure->code, {});
+  add_reason(trouble(), failure->why);
+  return failure->code;
 }
 
 // The gate is free while the stream is given its work: who is to make room in it needs the gate.

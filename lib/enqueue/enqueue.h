@@ -68,7 +68,8 @@ struct Failure {
   const char* call = "";
   comm::CommRef comm;
   Code code = Code::other;
-  std::string text;  // "enqueued in stream 0x5560 of GPU 0", and why it failed if that is known
+  // Its words: "enqueued in stream 0x5560 of GPU 0", and why it failed if that is known.
+  comm::Reason why;
 };
 
 // A stream of the user's, behind a handle. Communicators keep those that were attached to them.

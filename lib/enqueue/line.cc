@@ -119,7 +119,7 @@ void CallLine::begin(Slot& slot) {
     case QueuedCall::What::streamed: {  // and it has ended
       p2p::Status status;
       status.code = slot.operation.streamed->code();
-      return end(slot, status, comm::take_reason(slot.operation.comm->runtime()));
+      return end(slot, status);
     }
     case QueuedCall::What::wait:
       return begin_wait(slot);
@@ -221,10 +221,11 @@ void CallLine::leave(Slot& done) {
 
 void CallLine::report(const QueuedCall& operation, comm::Communicator& comm,
                       const p2p::Status& status, const comm::Reason& why) {
-  Failure failure{operation.call, comm::CommRef::share(&comm), status.code, "enqueued in " + name_};
+  Failure failure{operation.call, comm::CommRef::share(&comm), status.code, why};
+  failure.why.text = "enqueued in " + name_;
   for (const std::string& text : {p2p::describe_failure(status), why.text})
-    if (!text.empty()) failure.text += ": " + text;
-  if (is_gone_) failure.text += ": the GPU is lost";
+    if (!text.empty()) failure.why.text += ": " + text;
+  if (is_gone_) failure.why.text += ": the GPU is lost";
   if (comm.errors_end_job && streams_.fatal_ != nullptr) streams_.fatal_(failure);
   if (failures_.size() < kMostFailures) failures_.push_back(std::move(failure));
 }

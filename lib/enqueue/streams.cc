@@ -101,7 +101,7 @@ void CallStreams::drain() {
   while (is_under_way()) pause();
   for (const auto& line : lines_)
     while (const auto failure = line->take_failure())
-      log::warn(std::string(failure->call) + ", " + failure->text + ", failed with error " +
+      log::warn(std::string(failure->call) + ", " + failure->why.text + ", failed with error " +
                 std::to_string(static_cast<int>(failure->code)) +
                 ", and no call came that could say so");
 }

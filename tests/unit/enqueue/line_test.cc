@@ -120,7 +120,7 @@ void what_fails(const Rank& me) {
   request->release();
   const auto failure = line.take_failure();
   me.expect(failure && failure->code == Code::other && !line.take_failure(), "and the next caller");
-  me.expect(failure->text == "enqueued in a queue: the GPU is lost", failure->text);
+  me.expect(failure->why.text == "enqueued in a queue: the GPU is lost", failure->why.text);
   QueuedCall late = to_self(me, QueuedCall::What::recv, &number, 3);
   me.expect(!line.put(late), "nothing can be put any more");
 }
@@ -147,6 +147,28 @@ void what_is_wrong(const Rank& me) {
   me.expect(told.passed == 2, "the queue goes on");
 }
 
+// The second rank's bcast is of another length than the first one's, which roots it.
+void what_differs(const Rank& me) {
+  enqueue::CallStreams streams(me.world, nullptr);
+  Told told;
+  CallLine line(streams, std::make_unique<FakeQueue>(told));
+  int words[2] = {1, 2};
+  comm::CollCall call;
+  call.collective = Collective::bcast;
+  call.recv = words;
+  call.recv_count = me.rank + 1;
+  call.recv_type = types::predefined_type(kInt);
+  auto made = QueuedCall::of_collective(me.comm, call);
+  me.expect(made.has_value(), "it is prepared");
+  made->call = "a bcast";
+  put(me, line, std::move(*made));
+  line.begin_reached();
+  while (!line.is_empty()) comm::progress(me.comm.runtime());
+  const auto failure = line.take_failure();
+  me.expect(failure.has_value() == (me.rank == 1), "who receives sees it");
+  if (failure) me.expect(failure->why.is_mismatch, failure->why.text);
+}
+
 }  // namespace
 
 TEST_CASE("numbers of a line go round", "[enqueue]") {
@@ -160,4 +182,7 @@ TEST_CASE("a mark that fails, and a device that is lost", "[enqueue]") {
 }
 TEST_CASE("errors are kept for the next caller", "[enqueue]") {
   support::run_ranks({0}, what_is_wrong);
+}
+TEST_CASE("a mismatch of a call in a queue is known as one", "[enqueue]") {
+  support::run_ranks({0, 0}, what_differs);
 }

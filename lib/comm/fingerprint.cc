@@ -32,6 +32,12 @@ std::uint32_t fingerprint_of(coll::Collective collective, const types::Op* op, i
   return watch::pack_print(print);
 }
 
+std::uint32_t own_fingerprint(const CollCall& call, int root, Count bytes,
+                              const types::Datatype* type) {
+  return watch::own_print(call.purpose,
+                          fingerprint_of(call.collective, call.op, root, bytes, type));
+}
+
 std::uint32_t neighbour_fingerprint(coll::Collective collective) {
   return watch::neighbour_print(static_cast<std::uint32_t>(collective));
 }

@@ -12,6 +12,9 @@ namespace tutti::comm {
 // The bits are those of watch::Print.
 std::uint32_t fingerprint_of(coll::Collective collective, const types::Op* op, int root,
                              Count bytes, const types::Datatype* type = nullptr);
+// Of one that a function of ours makes for itself.
+std::uint32_t own_fingerprint(const CollCall& call, int root, Count bytes,
+                              const types::Datatype* type);
 inline bool has_root(coll::Collective collective) {
   return row_of(collective).has_root;
 }
@@ -19,7 +22,7 @@ inline bool has_root(coll::Collective collective) {
 inline std::uint32_t fingerprint(const CollCall& call, int root, Count bytes,
                                  const types::Datatype* type) {
   if (call.purpose != watch::Purpose::users) [[unlikely]]
-    return watch::own_print(call.purpose, static_cast<std::uint32_t>(call.collective));
+    return own_fingerprint(call, root, bytes, type);
   if (call.said_type != nullptr && type != nullptr) {
     bytes = call.said_count * call.said_type->size();
     type = call.said_type;

@@ -66,8 +66,10 @@ Meeting::Planned Meeting::plan(coll::RankCall call, const char* algorithm,
   binding.out.whole = {words.data, words.count, binding.type};
   binding.context = place_.context;
   binding.tag = place_.tag;
+  const Count bytes = binding.type == nullptr ? words.count : words.count * binding.type->size();
   binding.fingerprint =
-      watch::own_print(watch::Purpose::makes_comm, static_cast<std::uint32_t>(call.collective));
+      watch::own_print(watch::Purpose::makes_comm,
+                       fingerprint_of(call.collective, binding.op, call.root, bytes, binding.type));
   binding.rank = rank_;
   binding.peers = members_;
   return run;

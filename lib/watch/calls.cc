@@ -14,9 +14,11 @@ namespace tutti::watch {
 namespace {
 
 constexpr int kMantissa = 10;
-// No collectives: these have 1 .. 15 above bit 28.
-constexpr std::uint32_t kNeighbours = 1U << 23, kOwn = 1U << 22;
-constexpr std::uint32_t kPurpose = 8;  // where it stands; below it the collective
+// No collectives: these have 1 .. 15 from bit 28 on.
+constexpr std::uint32_t kNeighbours = 1U << 23, kOwn = 1U << 27;
+// Of an own print, from where: the purpose in two bits, the collective in four, its operation or
+// root in five, and the size.
+constexpr std::uint32_t kPurpose = 25, kOwnCollective = 21, kOpOrRoot = 16;
 
 constexpr const char* kPurposes[] = {"", "MPI_Finalize", "a function that makes a communicator",
                                      "a collective, whose members ask each other about GPUs"};
@@ -130,9 +132,16 @@ bool is_collective(std::uint32_t print) {
 
 // Purpose::users: a call of the user's.
 Purpose purpose_of(std::uint32_t print) {
-  const std::uint32_t purpose = (print & ~kOwn) >> kPurpose;
-  const bool is_own = (print & kOwn) != 0 && !is_collective(print);
-  return is_own && purpose < std::size(kPurposes) ? static_cast<Purpose>(purpose) : Purpose::users;
+  const bool is_own = (print >> 27) == kOwn >> 27;
+  return is_own ? static_cast<Purpose>((print >> kPurpose) & 3U) : Purpose::users;
+}
+
+// Makers of communicators begin with different collectives.
+std::string describe_own(std::uint32_t print) {
+  const Purpose purpose = purpose_of(print);
+  const std::string words = kPurposes[static_cast<std::size_t>(purpose)];
+  if (purpose != Purpose::makes_comm) return words;
+  return words + ", by " + collective_name((print >> kOwnCollective) & 15U);
 }
 
 std::string in_capital(const char* name) {
@@ -172,15 +181,17 @@ std::uint32_t neighbour_print(std::uint32_t collective) {
   return kNeighbours | collective;
 }
 
-std::uint32_t own_print(Purpose purpose, std::uint32_t collective) {
-  return kOwn | static_cast<std::uint32_t>(purpose) << kPurpose | collective;
+std::uint32_t own_print(Purpose purpose, std::uint32_t print) {
+  const std::uint32_t op = (print >> 23) & 31U, root = (print >> 16) & 31U;
+  return kOwn | static_cast<std::uint32_t>(purpose) << kPurpose |
+         ((print >> 28) - 1) << kOwnCollective | (op != 0 ? op : root) << kOpOrRoot |
+         (print & 0xffffU);
 }
 
 std::string describe_print(std::uint32_t print) {
   if ((print & ~0xffU) == kNeighbours)
     return std::string("a neighbourhood ") + collective_name(print & 0xffU);
-  if (const Purpose purpose = purpose_of(print); purpose != Purpose::users)
-    return kPurposes[static_cast<std::size_t>(purpose)];
+  if (purpose_of(print) != Purpose::users) return describe_own(print);
   // 1 stands for a call that was given up on another rank, which knows why.
   if (!is_collective(print)) return print == 1 ? "a collective that failed there" : "no collective";
   const std::uint32_t shift = (print & 0xffffU) >> kMantissa;
@@ -229,6 +240,7 @@ std::string difference_between(const wireup::CallRecord& a, const wireup::CallRe
   two("roots", std::to_string(a.root), std::to_string(b.root));
   two("sizes", std::to_string(a.bytes) + " B", std::to_string(b.bytes) + " B");
   const auto code = [](std::uint32_t print) {
+    if (!is_collective(print)) return std::to_string(print);
     return "operation " + std::to_string((print >> 23) & 31U) + " on element type " +
            std::to_string((print >> 16) & 127U);
   };

@@ -27,9 +27,10 @@ inline constexpr std::uint32_t kUserOp = 31;
 std::uint32_t pack_print(const Print& print);
 // Neighbours need not say alike how much.
 std::uint32_t neighbour_print(std::uint32_t collective);
-// Of a collective that a function makes for itself, so that nobody takes it for a user's call.
+// Of a collective that a function makes for itself, so that nobody takes it for a user's call: the
+// purpose and all that `print` says, but the type, and a root where there is an operation.
 enum class Purpose : std::uint32_t { users, finalize, makes_comm, asks };
-std::uint32_t own_print(Purpose purpose, std::uint32_t collective);
+std::uint32_t own_print(Purpose purpose, std::uint32_t print);
 // "MPI_Bcast(root 0, 16 B)"
 std::string describe_print(std::uint32_t fingerprint);
 

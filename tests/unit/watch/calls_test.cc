@@ -74,14 +74,43 @@ TEST_CASE("a call is described as its user made it", "[watch][calls]") {
   other.flags = watch::kNonblocking;
   CHECK(watch::difference_between(call, other) == "kinds blocking and nonblocking");
   // Whatever a callback called in between: MPI_Finalize's barrier is known by itself.
-  other.fingerprint = watch::own_print(watch::Purpose::finalize, 1);
+  print = {};
+  print.collective = static_cast<std::uint32_t>(Collective::barrier);
+  other.fingerprint = watch::own_print(watch::Purpose::finalize, watch::pack_print(print));
   CHECK(watch::describe_call(other) == "MPI_Finalize");
   CHECK_FALSE(watch::is_same_call(call, other));
   // Where no function is known, the purpose is.
   CHECK(watch::describe_print(other.fingerprint) == "MPI_Finalize");
-  other.fingerprint = watch::own_print(watch::Purpose::makes_comm, 3);
+  print.collective = static_cast<std::uint32_t>(Collective::allgather);
+  other.fingerprint = watch::own_print(watch::Purpose::makes_comm, watch::pack_print(print));
   CHECK(watch::describe_call(other) == "MPI_Comm_dup");
-  CHECK(watch::describe_print(other.fingerprint) == "a function that makes a communicator");
+  CHECK(watch::describe_print(other.fingerprint) ==
+        "a function that makes a communicator, by allgather");
+}
+
+TEST_CASE("own prints differ in operation, root and size", "[watch][calls]") {
+  watch::Print print;
+  print.collective = static_cast<std::uint32_t>(Collective::allreduce);
+  print.op = 3;
+  print.bytes = 40;
+  const auto own = [](const watch::Print& said) {
+    return watch::own_print(watch::Purpose::asks, watch::pack_print(said));
+  };
+  const std::uint32_t first = own(print);
+  CHECK(own(print) == first);
+  CHECK(first != watch::pack_print(print));
+  CHECK(watch::own_print(watch::Purpose::makes_comm, watch::pack_print(print)) != first);
+  print.op = 10;
+  CHECK(own(print) != first);
+  print.op = 3;
+  print.bytes = 8;
+  CHECK(own(print) != first);
+  print = {};
+  print.collective = static_cast<std::uint32_t>(Collective::bcast);
+  const std::uint32_t of_first = own(print);
+  print.root = 1;
+  CHECK(own(print) != of_first);
+  CHECK(watch::describe_print(of_first) == watch::describe_print(first));
 }
 
 TEST_CASE("each side of an intercommunicator has its own terms", "[watch][calls]") {

@@ -109,7 +109,7 @@ BoundCall bind_call(Communicator& comm, const CollCall& call, const PreparedCall
 
 Reason reason_of(const engine::Run& run) {
   const p2p::MessageFailure& failure = run.failure();
-  return {failure.text, !failure.text.empty(), failure.is_theirs};
+  return {failure.text, failure.is_mismatch, failure.is_theirs};
 }
 
 Code end_call(Runtime& runtime, BoundCall& bound, std::unique_ptr<Reason>& why) {

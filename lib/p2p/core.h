@@ -262,7 +262,10 @@ class Core final : public transport::Sink {
                      std::span<const std::byte> payload);
   void keep(int from, const transport::FrameHeader& header, std::span<const std::byte> payload);
   void meet_other_call(Transfer& transfer, std::uint32_t theirs);
+  std::string describe_call(std::uint32_t fingerprint) const;
+  static std::string number_of_call(const Transfer& transfer);
   std::string describe_mismatch(const Transfer& transfer) const;
+  MessageFailure sender_failure(const Transfer& transfer) const;
   void finish_delivery(PeerState& peer, Transfer* transfer, const transport::FrameHeader& header,
                        std::size_t bytes);
   // flood.cc

@@ -191,7 +191,8 @@ void Core::keep(int from, const transport::FrameHeader& header,
 // A message of another collective than the receive's; or word of a failure, which comes in the
 // place of messages that are no collective's, too.
 void Core::meet_other_call(Transfer& transfer, std::uint32_t theirs) {
-  const bool is_failure = theirs == kSenderLostPeer || theirs == kSenderFailed;
+  const bool is_failure =
+      theirs == kSenderLostPeer || theirs == kSenderFailed || theirs == kSenderDiffers;
   if (transfer.fingerprint == 0) {
     if (is_failure) transfer.status.code = Code::other;
     return;
@@ -206,16 +207,20 @@ void Core::meet_other_call(Transfer& transfer, std::uint32_t theirs) {
   transfer.status.code = theirs == kSenderLostPeer ? Code::proc_aborted : Code::other;
 }
 
+std::string Core::describe_call(std::uint32_t fingerprint) const {
+  return describe_ ? describe_(fingerprint) : "call " + std::to_string(fingerprint);
+}
+
+std::string Core::number_of_call(const Transfer& transfer) {
+  return " (call number " + std::to_string(transfer.tag & 0x3fffffff) + " of this communicator)";
+}
+
 std::string Core::describe_mismatch(const Transfer& transfer) const {
-  const auto say = [this](std::uint32_t fingerprint) {
-    return describe_ ? describe_(fingerprint) : "call " + std::to_string(fingerprint);
-  };
   const std::uint32_t ours = transfer.fingerprint, theirs = transfer.other_call;
-  const std::string here = say(ours), there = say(theirs);
+  const std::string here = describe_call(ours), there = describe_call(theirs);
   std::string text = differ_in(here, there) + "rank " + std::to_string(wireup_.rank()) + " calls " +
                      here + ", rank " + std::to_string(transfer.peer) + " calls " + there +
-                     " (call number " + std::to_string(transfer.tag & 0x3fffffff) +
-                     " of this communicator)";
+                     number_of_call(transfer);
   if (here == there)
     text += "; their codes differ: " + std::to_string(ours) + " and " + std::to_string(theirs);
   return text;
@@ -228,17 +233,32 @@ std::string describe_failure(const Status& status) {
          text::format_bytes(static_cast<std::uint64_t>(status.bytes));
 }
 
+// The sender did not come to this message of the call, and knows why.
+MessageFailure Core::sender_failure(const Transfer& transfer) const {
+  const bool differs = transfer.other_call == kSenderDiffers;
+  const std::string rank = "rank " + std::to_string(transfer.peer);
+  const std::string call = describe_call(transfer.fingerprint) + number_of_call(transfer);
+  return {differs ? "ranks call different collectives, or give one different arguments: " + rank +
+                        " has found that, and gave up on " + call
+                  : rank + " could not do its part of " + call,
+          differs, true};
+}
+
 // Of messages outside collectives the status says who sent what.
 MessageFailure Core::failure_of(const Pending& request) const {
   const auto& transfer = static_cast<const Transfer&>(request);
   if (transfer.fingerprint == 0) return {};
-  if (transfer.status.code == Code::other && transfer.other_call != 0)
-    return {describe_mismatch(transfer), transfer.other_call == kSenderFailed};
+  if (transfer.status.code == Code::other && transfer.other_call != 0) {
+    const bool is_theirs =
+        transfer.other_call == kSenderFailed || transfer.other_call == kSenderDiffers;
+    return is_theirs ? sender_failure(transfer)
+                     : MessageFailure{describe_mismatch(transfer), true, false};
+  }
   if (transfer.status.code != Code::truncate) return {};
   return {"rank " + std::to_string(transfer.peer) + " gives " + std::to_string(transfer.came) +
               " bytes to rank " + std::to_string(wireup_.rank()) + ", which has room for " +
               std::to_string(transfer.buffer.bytes),
-          false};
+          true, false};
 }
 
 void Core::set_fingerprint_text(std::function<std::string(std::uint32_t)> describe) {

@@ -46,7 +46,8 @@ enum class Mode : std::uint8_t { standard, synchronous, ready, buffered };
 // place of any message that a device could not give: it is no call's fingerprint, so its receivers
 // end with an error too instead of waiting. Since a rank is gone:
 inline constexpr std::uint32_t kSenderLostPeer = static_cast<std::uint32_t>(Code::proc_aborted);
-inline constexpr std::uint32_t kSenderFailed = 1;  // for another reason
+inline constexpr std::uint32_t kSenderFailed = 1;   // for another reason
+inline constexpr std::uint32_t kSenderDiffers = 2;  // or since it met another call than its own
 
 struct Envelope {
   std::uint32_t context = 0;
@@ -76,7 +77,8 @@ struct Pending {
 std::string describe_failure(const Status& status);
 struct MessageFailure {
   std::string text{};
-  bool is_theirs = false;  // the other rank gave its call up (kSenderFailed)
+  bool is_mismatch = false;  // ranks' calls differ
+  bool is_theirs = false;    // the other rank gave its call up, and knows why
 };
 
 // A message taken out of matching by a matched probe (MPI 5.0, 3.8.2).

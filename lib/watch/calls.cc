@@ -192,8 +192,7 @@ std::string describe_print(std::uint32_t print) {
   if ((print & ~0xffU) == kNeighbours)
     return std::string("a neighbourhood ") + collective_name(print & 0xffU);
   if (purpose_of(print) != Purpose::users) return describe_own(print);
-  // 1 stands for a call that was given up on another rank, which knows why.
-  if (!is_collective(print)) return print == 1 ? "a collective that failed there" : "no collective";
+  if (!is_collective(print)) return "no collective";
   const std::uint32_t shift = (print & 0xffffU) >> kMantissa;
   const std::uint64_t bytes = std::uint64_t{print & ((1U << kMantissa) - 1)} << shift;
   return in_capital(kCollectiveRows[(print >> 28) - 1].name) +

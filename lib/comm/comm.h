@@ -93,7 +93,7 @@ RuntimePtr open_runtime(const Ground& ground);
 struct Reason {
   std::string text{};
   bool is_mismatch = false;   // ranks called different collectives
-  bool failed_there = false;  // or another rank gave its call up, and knows why
+  bool failed_there = false;  // another rank gave its call up, and knows why
 };
 Reason take_reason(Runtime& runtime);  // of the latest blocking call, once
 // MPI_COMM_WORLD and MPI_COMM_SELF. The first is collective over the job.

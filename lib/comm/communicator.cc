@@ -104,9 +104,12 @@ delegate::Waiting Runtime::waiting() {
   waiting.self = this;
   waiting.describe = &describe_fingerprint;
   waiting.explain = [](void* self, std::string why, delegate::FailureCause cause) {
-    static_cast<Runtime*>(self)->reason = {std::move(why),
-                                           cause == delegate::FailureCause::mismatch,
-                                           cause == delegate::FailureCause::failed_there};
+    using delegate::FailureCause;
+    const bool is_theirs =
+        cause == FailureCause::failed_there || cause == FailureCause::mismatch_there;
+    static_cast<Runtime*>(self)->reason = {
+        std::move(why), cause == FailureCause::mismatch || cause == FailureCause::mismatch_there,
+        is_theirs};
   };
   if (mismatch != Mismatch::an_error)
     waiting.overlook = [](void* self, std::string why) {

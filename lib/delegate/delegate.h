@@ -91,8 +91,8 @@ struct TeamCall {
 };
 
 // Why a call fails: the members' calls do not match, or one of them could not do its part, or
-// another one has given up, which knows why.
-enum class FailureCause : std::uint8_t { mismatch, failure, failed_there };
+// another one has given up, which knows why; or says that it has met calls that do not match.
+enum class FailureCause : std::uint8_t { mismatch, failure, failed_there, mismatch_there };
 
 // While a team call waits it must let messages move and sleep properly: this is how.
 struct Waiting {

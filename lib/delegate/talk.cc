@@ -194,11 +194,13 @@ Code ShmTeam::mismatch(const Fault& fault) {
     return Code::ok;
   }
   control(me_).fault = fault;  // break_off() publishes it
-  waiting_.explain(waiting_.self, std::move(line), FailureCause::mismatch);
+  waiting_.explain(waiting_.self, std::move(line),
+                   fault.teller == me_ ? FailureCause::mismatch : FailureCause::mismatch_there);
   return Code::other;
 }
 
-// Of several ranks that give up for one reason any may be heard first: all say the reason.
+// Of several ranks that give up for one reason any may be heard first: all say the reason, and who
+// has met it itself speaks for the job.
 Code ShmTeam::broken_by(int member, std::uint32_t said) {
   const Fault& fault = control(member).fault;
   if (fault.kind != Fault::Kind::other) return mismatch(fault);

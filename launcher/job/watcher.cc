@@ -127,7 +127,7 @@ std::vector<int> Watcher::flooded() const {
 }
 
 bool Watcher::is_unanswered(const Place& place, std::int64_t now_ms, std::int64_t for_ms) {
-  return place.seen.asked % 2 == 1 && !place.seen.ended && !is_stopped(place.seen) &&
+  return (place.seen.asked & wireup::kAsks) != 0 && !place.seen.ended && !is_stopped(place.seen) &&
          now_ms - place.asked_since_ms >= for_ms;
 }
 
@@ -142,9 +142,11 @@ std::vector<int> Watcher::unanswered(std::int64_t now_ms) const {
 std::string Watcher::words_of_unanswered(std::int64_t now_ms) const {
   const std::vector<int> ranks = unanswered(now_ms);
   if (ranks.empty()) return {};
+  const bool are_barred = std::ranges::all_of(
+      ranks, [this](int rank) { return (find(rank)->asked & wireup::kIsBarred) != 0; });
   return "    " + named(ranks) +
-         " had no answer of the GPU's driver to what calls in a stream need: " + kSilentDriver +
-         "\n";
+         " had no answer of the GPU's driver to what calls in a stream need" +
+         (are_barred ? std::string(": ") + kSilentDriver : "") + "\n";
 }
 
 bool Watcher::is_still(std::int64_t now_ms, std::int64_t for_ms) const {

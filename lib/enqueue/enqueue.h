@@ -126,7 +126,7 @@ class CallStreams final : public types::Enqueued {
   void step_in() override { world_.step_in(); }
   bool begin_rest() override;
   void end_rest() override;
-  void ask(const char* function) override;
+  void ask(const char* function, bool is_barred) override;
 
  private:
   friend class UserStream;
@@ -141,7 +141,7 @@ class CallStreams final : public types::Enqueued {
   void look_at_members();
   bool is_any_reached();
   void watch();
-  bool say_silence();
+  const char* say_silence();
   std::string oldest_call();
   void forget(const CallLine& line);
 

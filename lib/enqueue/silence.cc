@@ -4,6 +4,8 @@
 // anything meanwhile (record 0062). Where one of the streams stands still for a call of ours whose
 // work has to be launched, the program stands still for ever: our thread is in the driver, with the
 // gate, the program's is there, too. So a thread that does nothing else looks, and says it.
+#include <utility>
+
 #include "base/futex.h"
 #include "base/log.h"
 #include "base/silent_driver.h"
@@ -13,49 +15,61 @@
 namespace tutti::enqueue {
 namespace {
 
+using wireup::kAsks, wireup::kIsBarred, wireup::kQuestion;
+
 constexpr int kLooksEvery_ms = 1000, kPatience_s = 10;
 
 }  // namespace
 
 // Only by who is inside: for what others wait in the driver, such as room in a stream of their own,
 // the calls that are under way do not wait.
-void CallStreams::ask(const char* function) {
+void CallStreams::ask(const char* function, bool is_barred) {
   if (!world_.is_inside()) return;
   // relaxed: one thread at a time is inside; the others sample.
   asked_.store(function, std::memory_order_relaxed);
-  std::atomic<std::uint64_t>& number = world_.watch().asked;
-  number.store(number.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  std::atomic<std::uint64_t>& asked = world_.watch().asked;
+  const std::uint64_t number = asked.load(std::memory_order_relaxed) / kQuestion * kQuestion;
+  asked.store(
+      function == nullptr ? number : (number + kQuestion) | kAsks | (is_barred ? kIsBarred : 0),
+      std::memory_order_relaxed);
 }
 
 // By looks, not by the clock: a process that was stopped meanwhile has not waited.
 void CallStreams::watch() {
   world_.leave_binding();
-  const std::atomic<std::uint64_t>& number = world_.watch().asked;
+  const std::atomic<std::uint64_t>& asked = world_.watch().asked;
   std::uint64_t seen = 0;
   int looks = 0;
+  const char* told = nullptr;  // the function that has not answered
   while (!is_over_.load(std::memory_order_acquire)) {
     futex_sleep(watch_word_, 0, kLooksEvery_ms);
-    const std::uint64_t now = number.load(std::memory_order_relaxed);
-    const bool waits = now == seen && now % 2 == 1;
+    const std::uint64_t now = asked.load(std::memory_order_relaxed);
+    if (now == seen && (now & kAsks) != 0) {
+      if (++looks >= kPatience_s && told == nullptr) told = say_silence();
+      continue;
+    }
+    if (told != nullptr)
+      log::warn(std::string("the GPU's driver has answered ") + std::exchange(told, nullptr) +
+                " after " + std::to_string(looks) + " s");
     seen = now;
-    if (!waits) looks = 0;
-    if (!waits || looks > kPatience_s) continue;
-    if (looks == kPatience_s && !say_silence()) continue;
-    ++looks;
+    looks = 0;
   }
 }
 
-// False: there is nothing to say now.
-bool CallStreams::say_silence() {
+// Of which function it was said; null: there is nothing to say now.
+const char* CallStreams::say_silence() {
   const std::string waits = oldest_call();
   const char* const function = asked_.load(std::memory_order_relaxed);
-  if (waits.empty() || function == nullptr) return false;
+  if (waits.empty() || function == nullptr) return nullptr;
+  // relaxed: for a line to a person.
+  const bool is_barred = (world_.watch().asked.load(std::memory_order_relaxed) & kIsBarred) != 0;
   wireup::Wireup& me = world_.wireup();
-  log::warn(
-      std::string("on host ") + me.segment().host(static_cast<std::uint32_t>(me.host())).name +
-      " the GPU's driver has not answered " + function + " for " + std::to_string(kPatience_s) +
-      " s, and " + waits + " cannot end without: " + kSilentDriver);
-  return true;
+  log::warn(std::string("on host ") +
+            me.segment().host(static_cast<std::uint32_t>(me.host())).name +
+            " the GPU's driver has not answered " + function + " for " +
+            std::to_string(kPatience_s) + " s, and " + waits + " cannot end without" +
+            (is_barred ? std::string(": ") + kSilentDriver : ""));
+  return function;
 }
 
 // "MPIX_Send_enqueue in stream 0x5560 of GPU 0"; empty: all have ended, or who adds a stream is at

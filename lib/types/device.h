@@ -157,9 +157,9 @@ class Enqueued {
   // True: none is under way, and none comes to be until end_rest(). Does not wait.
   virtual bool begin_rest() = 0;
   virtual void end_rest() = 0;
-  // This thread asks the vendor's driver, by a function of this name; null: it has its answer. What
-  // waits for a queue in there may keep it waiting.
-  virtual void ask(const char* function) = 0;
+  // This thread asks the vendor's driver, by a function of this name; null: it has its answer.
+  // `is_barred`: who waits for a queue in there is known to keep it waiting.
+  virtual void ask(const char* function, bool is_barred) = 0;
 
  protected:
   ~Enqueued() = default;

@@ -59,6 +59,11 @@ struct RankRecord {
 };
 static_assert(sizeof(RankRecord) % 4 == 0);
 
+// Bits of WatchRecord::asked: who is inside of the library, while a GPU's streams hold calls, waits
+// for an answer of the driver of that; by a function that is known to have none before those
+// streams go on. Above them each question counts one.
+inline constexpr std::uint64_t kAsks = 1, kIsBarred = 2, kQuestion = 4;
+
 // What a rank is in, written by the rank, read by the daemon.
 struct WatchRecord {
   std::atomic<std::uint32_t> function;  // index in the interface table + 1; 0: computing
@@ -68,8 +73,6 @@ struct WatchRecord {
   std::int32_t tag;
   std::uint64_t bytes;
   std::uint64_t sequence;  // collective number on that communicator
-  // Of who is inside of the library while a GPU's streams hold calls: odd, it waits for the driver
-  // of that; grows by one with each question and each answer.
   std::atomic<std::uint64_t> asked;
   std::uint64_t detailed;  // the call (its number) that the fields above are about
 };

@@ -4,9 +4,13 @@
 //
 //   free, copy   rank 0 frees memory, or copies plainly to the host, behind the call
 //   thread       a thread of rank 0 frees memory, while another one is in MPI
+//   slow         rank 0 copies plainly behind another stream, which stands still until a line comes
+//                in: the driver answers after all
 //   late         nobody does: the stream itself stands still for longer than the driver's silence
 //                is borne, and then goes on
 #include <chrono>
+#include <cstdio>
+#include <optional>
 #include <thread>
 
 #include "counted.h"
@@ -25,17 +29,20 @@ void await_waiting_thread() {
   while (gpu::counted("alone") == 0) std::this_thread::yield();
 }
 
-void stand_still(const gpu::Lane& lane, const std::string& how) {
+void stand_still(const gpu::Lane& lane, const gpu::Lane& before, const std::string& how) {
   gpu::Vector<int> elements(std::vector<int>(kCount, 1), gpu::Kind::device);
   CUdeviceptr spare = 0;
   CU(cuMemAlloc(&spare, sizeof(int)));
   MPI_Barrier(MPI_COMM_WORLD);
   gpu::Held held(lane);
   MPIX_Allreduce_enqueue(MPI_IN_PLACE, elements.data(), kCount, MPI_INT, MPI_SUM, lane.comm);
+  std::optional<gpu::Held> behind;  // plain copies wait for that stream
+  const bool is_slow = how == "slow" && ranks::rank == 0;
+  if (is_slow) behind.emplace(before);
   const auto wait_in_the_driver = [&] {
     CU(cuCtxSetCurrent(gpu::contexts[0]));
     int there = 0;
-    if (how == "copy") return CU(cuMemcpyDtoH(&there, spare, sizeof there));
+    if (how == "copy" || how == "slow") return CU(cuMemcpyDtoH(&there, spare, sizeof there));
     CU(cuMemFree(spare));
   };
   std::thread lets_go([&] {
@@ -44,6 +51,9 @@ void stand_still(const gpu::Lane& lane, const std::string& how) {
     else if (ranks::rank == 0)
       await_waiting_thread();
     held.let_go();
+    if (!is_slow) return;
+    std::getchar();
+    behind->let_go();
   });
   std::thread other;
   if (ranks::rank == 0 && how == "thread") {
@@ -64,8 +74,12 @@ int main(int, char** argv) {
   ranks::begin(MPI_THREAD_MULTIPLE);
   gpu::begin();
   {
-    const gpu::Lane lane(MPI_COMM_WORLD, CU_STREAM_DEFAULT);  // plain copies wait for it
-    stand_still(lane, argv[1]);
+    const std::string how = argv[1];
+    // Plain copies wait for streams of the default kind.
+    const gpu::Lane lane(MPI_COMM_WORLD,
+                         how == "slow" ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT);
+    const gpu::Lane before(MPI_COMM_WORLD, CU_STREAM_DEFAULT);
+    stand_still(lane, before, how);
   }
   return ranks::done();
 }

@@ -4,11 +4,29 @@
 #include <cuda.h>
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 
 #include "types/types.h"
 
 namespace tutti::device::cuda {
+
+// Whether it is known to have no answer while a thread waits inside of the driver for a stream that
+// stands still (records 0062, 0070).
+constexpr bool is_barred(std::string_view function) {
+  constexpr std::string_view kBarred[] = {"cuLaunchKernel",
+                                          "cuMemcpyAsync",
+                                          "cuEventRecord",
+                                          "cuEventCreate",
+                                          "cuStreamCreateWithPriority",
+                                          "cuMemAlloc",
+                                          "cuMemHostAlloc",
+                                          "cuMemFree",
+                                          "cuMemFreeHost",
+                                          "cuModuleLoadData"};
+  return std::ranges::find(kBarred, function) != std::end(kBarred);
+}
 
 // A function of the driver's. Where calls are in streams of the user's, who works on them is told
 // of each question: some have no answer before a stream has gone on.
@@ -18,7 +36,7 @@ template <class Said, class... Given>
 class DriverFunction<Said (*)(Given...)> {
  public:
   DriverFunction(types::Enqueued* const& enqueued, const char* name)
-      : enqueued_(enqueued), name_(name) {}
+      : enqueued_(enqueued), name_(name), is_barred_(is_barred(name)) {}
   DriverFunction(const DriverFunction&) = delete;
   DriverFunction& operator=(const DriverFunction&) = delete;
 
@@ -31,15 +49,16 @@ class DriverFunction<Said (*)(Given...)> {
   Said operator()(Given... given) const {
     types::Enqueued* const told = enqueued_;
     if (told == nullptr) return at_(given...);
-    told->ask(name_);
+    told->ask(name_, is_barred_);
     const Said said = at_(given...);
-    told->ask(nullptr);
+    told->ask(nullptr, false);
     return said;
   }
 
  private:
   types::Enqueued* const& enqueued_;  // the driver's
   const char* const name_;
+  const bool is_barred_;
   Said (*at_)(Given...) = nullptr;
 };
 

@@ -66,8 +66,8 @@ TEST_CASE("a rank whose GPU's driver does not answer stands still, and is told w
   watcher.take(computing(0), 0);
   control::SeenRank asking = computing(1);
   for (const std::int64_t now_ms : {0, 500, 900}) {
-    asking.asked += 2;  // it has its answers: only the looks find it asking
-    asking.asked |= 1;
+    asking.asked += wireup::kQuestion;  // it has its answers: only the looks find it asking
+    asking.asked |= wireup::kAsks;
     watcher.take(asking, now_ms);
   }
   CHECK_FALSE(watcher.is_still(1000, 1000));
@@ -75,9 +75,13 @@ TEST_CASE("a rank whose GPU's driver does not answer stands still, and is told w
   watcher.take(asking, 3000);
   CHECK(watcher.is_still(3000, 1000));
   CHECK(watcher.unanswered(3000) == std::vector{1});
-  CHECK(watcher.report(3000, host_of).find("rank 1 had no answer of the GPU's driver") !=
-        std::string::npos);
-  ++asking.asked;
+  const std::string words = watcher.report(3000, host_of);
+  CHECK(words.find("rank 1 had no answer of the GPU's driver") != std::string::npos);
+  CHECK(words.find("cudaFree") == std::string::npos);  // nobody knows that
+  asking.asked |= wireup::kIsBarred;
+  watcher.take(asking, 3000);
+  CHECK(watcher.report(5000, host_of).find("cudaFree") != std::string::npos);
+  asking.asked &= ~(wireup::kAsks | wireup::kIsBarred);
   watcher.take(asking, 9000);
   CHECK(watcher.unanswered(20000).empty());
   CHECK_FALSE(watcher.is_still(20000, 1000));

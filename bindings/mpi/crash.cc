@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -32,6 +33,7 @@ constexpr std::array kSignals{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 constexpr std::size_t kMostFrames = CrashLines::kMost, kMostBytes = 16384;
 constexpr std::size_t kStackBytes = 64 << 10;
 constexpr std::size_t kMostLookedAt = 1 << 20;  // frames, a moment's work
+constexpr unsigned kLongestSpeechS = 10;        // several times what the stack and addr2line take
 // Linux keeps at least so much below the stack free of anything else (mmap_base).
 constexpr std::uintptr_t kBelowStack = 128 << 20;
 
@@ -223,9 +225,26 @@ void say_last_words(int signal, const siginfo_t& info, const void* entry) {
   words.write_to(STDERR_FILENO);
 }
 
+// The thread that crashed first; 0: none has. Relaxed: nothing is passed on by it.
+std::atomic<pid_t> speaker{0};
+static_assert(std::atomic<pid_t>::is_always_lock_free);
+
+// True in the thread that is to speak. Others wait there for the process to end by the first one's
+// signal, and go on only where that one is stuck, perhaps before a lock that they hold.
+bool is_to_speak() {
+  if (::getpid() != self().pid) return false;
+  pid_t first = 0;
+  if (speaker.compare_exchange_strong(first, ::gettid(), std::memory_order_relaxed)) return true;
+  if (first != ::gettid()) ::sleep(kLongestSpeechS);
+  return false;
+}
+
 void on_crash(int signal, siginfo_t* info, void* /*context*/) {
-  if (::getpid() == self().pid) say_last_words(signal, *info, __builtin_return_address(0));
-  ::raise(signal);  // blocked until the handler returns, and SA_RESETHAND left the default for it
+  if (is_to_speak()) say_last_words(signal, *info, __builtin_return_address(0));
+  struct sigaction plain {};
+  plain.sa_handler = SIG_DFL;
+  ::sigaction(signal, &plain, nullptr);
+  ::raise(signal);  // blocked until the handler returns
 }
 
 }  // namespace
@@ -268,7 +287,7 @@ void watch_for_crashes(std::string who) {
   struct sigaction ours {
   }, found{};
   ours.sa_sigaction = &on_crash;
-  ours.sa_flags = SA_SIGINFO | SA_ONSTACK | static_cast<int>(SA_RESETHAND);
+  ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
   ::sigfillset(&ours.sa_mask);
   for (const int signal : kSignals)
     if (::sigaction(signal, nullptr, &found) == 0 && (found.sa_flags & SA_SIGINFO) == 0 &&

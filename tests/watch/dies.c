@@ -1,5 +1,6 @@
 /* Rank 1 dies, in the way that the first word says, while the others wait for it. */
 #include <mpi.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,22 @@ __attribute__((noinline)) int spread(int at) {
   return (int)field[0][at];
 }
 
+static pthread_barrier_t edge;
+
+static void* step_over(void* nothing) {
+  pthread_barrier_wait(&edge);
+  lose_footing((volatile int*)16);
+  return nothing;
+}
+
+/* Several threads crash at once. */
+static void fall_together(void) {
+  pthread_t others[3];
+  pthread_barrier_init(&edge, NULL, 4);
+  for (int i = 0; i < 3; ++i) pthread_create(&others[i], NULL, step_over, NULL);
+  step_over(NULL);
+}
+
 static void die(const char* how) {
   if (strcmp(how, "exits") == 0) exit(MPI_ERR_PROC_ABORTED);
   if (strcmp(how, "hangs up") == 0) { /* the others lose it before its end is known */
@@ -47,6 +64,7 @@ static void die(const char* how) {
     if (child == 0) lose_footing((volatile int*)16);
     waitpid(child, NULL, 0);
   }
+  if (strcmp(how, "together") == 0) fall_together();
   if (strcmp(how, "deep") == 0) _exit(dig(0) & 1);
   if (strcmp(how, "wide") == 0) _exit(spread(3) & 1);
 }

@@ -71,6 +71,15 @@ def stays_away(prun, program, places):
             check(not re.search(r"the lines above|:  \(MPI_ERR", said), f"{where}: rank 1 {how}, and its name is told", said)
 
 
+def together(prun, program):
+    """Which thread is first differs from run to run; the others must not end the process while it speaks."""
+    for _ in range(10):
+        status, said = run(prun, program, "together")
+        heads = re.findall(r"^rank 1 on host \S+ dies by signal 11 .*", said, re.M)
+        check(status == 139 and len(heads) == 1 and re.search(r"^    lose_footing.*\n    step_over", said, re.M),
+              "of several threads that crash at once one shows its stack", said)
+
+
 def main():
     prun, program = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
     for how, (expected, place, functions) in WAYS.items():
@@ -82,10 +91,11 @@ def main():
         ours = ["libmpi_abi" in file for name, file in frames]
         check(ours == sorted(ours) and any(ours) == (how == "inside"), f"{how}: the library's come after the program's", said)
     if shutil.which("addr2line"):
-        check(re.search(rf"^    lose_footing at dies.c:{line_of('*at = 1;')} \(\S+\+0x\w+\)\n    die at dies.c:{line_of('lose_footing((')} ",
+        check(re.search(rf"^    lose_footing at dies.c:{line_of('*at = 1;')} \(\S+\+0x\w+\)\n    die at dies.c:{line_of(' == 0) lose_footing((')} ",
                         run(prun, program, "outside")[1], re.M), "lines are named", said)
     status, said = run(prun, program, "outside", env=dict(os.environ, PATH="/nowhere"))
     check(status == 139 and re.search(r"^    lose_footing\+0x\w+ \(", said, re.M) and "addr2line -e" in said, "functions are, where addr2line is not installed", said)
+    together(prun, program)
     places = places_of(prun)
     own_status(prun, program, places)
     stays_away(prun, program, places)

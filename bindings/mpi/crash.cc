@@ -168,8 +168,9 @@ void say_frame(Words& words, const CrashFrame& frame) {
   words << "\n";
 }
 
-// Its frames, those of this library last.
+// Its frames, those of this library last. With a head of its own: others' lines may come between.
 void say_stack(Words& words, CrashStack& stack) {
+  words << "the stack of " << self().name.c_str() << ", the program's frames first:\n";
   Dl_info library{};
   ::dladdr(reinterpret_cast<const void*>(&watch_for_crashes), &library);
   CrashLines lines;
@@ -212,7 +213,7 @@ void say_place(Words& words, int signal, const siginfo_t& info) {
   if (function != nullptr && signal == SIGSEGV && may_be_gpu_memory())
     words << "; if that is GPU memory: this process takes none, look at TUTTI_GPU_SUPPORT and what "
              "tutti-info says of GPU memory";
-  words << "; its stack, the program's frames first:\n";
+  words << "\n";
 }
 
 void say_last_words(int signal, const siginfo_t& info, const void* entry) {

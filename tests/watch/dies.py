@@ -84,7 +84,8 @@ def main():
     prun, program = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
     for how, (expected, place, functions) in WAYS.items():
         status, said = run(prun, program, how)
-        check(status == expected and re.search(rf"rank 1 on host \S+ dies by {place}; its stack", said), f"{how}: where it dies", said)
+        head = rf"^rank 1 on host \S+ dies by {place}\nthe stack of rank 1 on host \S+, the program's frames first:\n    "
+        check(status == expected and re.search(head, said, re.M), f"{how}: where it dies", said)
         frames = re.findall(r"^    (?:__GI_)?(\w+)(?:\+0x\w+| at \S+)? \((\S+)\+0x\w+\)(?: \d+ times)?$", said, re.M)
         named = [name for name, file in frames if name in functions]
         check(named[:len(functions)] == functions, f"{how}: functions of the program: {frames}", said)

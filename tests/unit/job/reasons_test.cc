@@ -71,11 +71,14 @@ TEST_CASE("an abort keeps its status where the kernel can, and never becomes 0",
 TEST_CASE("a stack that was shown is not shown again", "[job]") {
   const std::string tail =
       "step 7\n\nrank 1 on host b dies by signal 11 (Segmentation fault) at address 0x0, outside "
-      "MPI; its stack, ...:\n    dig+0x1 (./app+0x10) 7 times\n    main+0x1f (./app+0x11c8)\n    "
-      "(/lib/libc.so.6+0x2724a)\n    0x0\n";
+      "MPI\nthe stack of rank 1 on host b, ...:\n    dig+0x1 (./app+0x10) 7 times\n    main+0x1f "
+      "(./app+0x11c8)\n    "
+      "(/lib/libc.so.6+0x2724a)\n    0x0\n    addr2line -e FILE +ADDRESS names lines\n";
   CHECK(last_lines(tail, false) == "; it wrote last:\n    step 7");
   CHECK(last_lines(tail.substr(8), false).empty());
-  CHECK(last_lines(tail, true).ends_with("\n        (/lib/libc.so.6+0x2724a)\n        0x0"));
+  CHECK(last_lines(tail, true)
+            .ends_with("\n        (/lib/libc.so.6+0x2724a)\n        0x0\n        addr2line -e FILE "
+                       "+ADDRESS names lines"));
 }
 
 TEST_CASE("the table of states is in the order of its enumeration", "[job]") {

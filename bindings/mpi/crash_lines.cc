@@ -38,7 +38,9 @@ void write_question(const char* file, std::span<const SourcePlace> places, Addr2
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);  // the handler that we come from had blocked all
-  const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  // Where the program has closed its own, both may have the number of a standard stream.
+  out = ::fcntl(out, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  const int nothing = ::open("/dev/null", O_RDWR);
   if (::dup2(nothing, STDIN_FILENO) >= 0 && ::dup2(nothing, STDERR_FILENO) >= 0 &&
       ::dup2(out, STDOUT_FILENO) >= 0)
     ::execvp("addr2line", const_cast<char* const*>(question.words.data()));

@@ -94,6 +94,7 @@ def main():
     if shutil.which("addr2line"):
         check(re.search(rf"^    lose_footing at dies.c:{line_of('*at = 1;')} \(\S+\+0x\w+\)\n    die at dies.c:{line_of(' == 0) lose_footing((')} ",
                         run(prun, program, "outside")[1], re.M), "lines are named", said)
+        check(re.search(r"^    lose_footing at dies.c:", run(prun, program, "closed")[1], re.M), "also where standard input and output are closed", said)
     status, said = run(prun, program, "outside", env=dict(os.environ, PATH="/nowhere"))
     check(status == 139 and re.search(r"^    lose_footing\+0x\w+ \(", said, re.M) and "addr2line -e" in said, "functions are, where addr2line is not installed", said)
     together(prun, program)

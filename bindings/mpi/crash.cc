@@ -135,17 +135,19 @@ void look_up_in(CrashStack& stack, const Dl_info& file, CrashLines& lines) {
 }
 
 // Which files the frames lie in, and where in their sources. Not in this library's, whose
-// functions have names.
+// functions have names. The program is asked first: a library may take all the time there is.
 void look_up(CrashStack& stack, const void* library, CrashLines& lines) {
   for (std::size_t i = 0; i < stack.count; ++i) {
     Dl_info& file = stack.frames[i].in;
     if (::dladdr(place_of(stack, i), &file) == 0) file = {};
   }
-  for (std::size_t i = 0; i < stack.count; ++i) {
-    const CrashFrame& frame = stack.frames[i];
-    const bool is_asked = frame.in.dli_fbase != nullptr && frame.in.dli_fbase != library;
-    if (is_asked && !frame.is_looked_up) look_up_in(stack, frame.in, lines);
-  }
+  for (const bool is_program : {true, false})
+    for (std::size_t i = 0; i < stack.count; ++i) {
+      const CrashFrame& frame = stack.frames[i];
+      const void* const file = frame.in.dli_fbase;
+      const bool is_asked = file != nullptr && file != library && !frame.is_looked_up;
+      if (is_asked && is_program == (file == self().program)) look_up_in(stack, frame.in, lines);
+    }
 }
 
 void say_frame(Words& words, const CrashFrame& frame) {
@@ -179,7 +181,11 @@ void say_stack(Words& words, CrashStack& stack) {
     for (std::size_t i = 0; i < stack.count; ++i)
       if (ours == (stack.frames[i].in.dli_fbase == library.dli_fbase))
         say_frame(words, stack.frames[i]);
-  if (!lines.has_answered()) words << "    addr2line -e FILE +ADDRESS names lines\n";
+  if (lines.has_answered() && !lines.is_late()) return;
+  words << "    ";
+  if (lines.is_late())
+    (words << "addr2line took longer than ").number(CrashLines::kLimitS, 10) << " s; ";
+  words << "addr2line -e FILE +ADDRESS names lines\n";
 }
 
 // The program uses GPUs, and this process takes none of their memory: perhaps it was given some.

@@ -16,7 +16,7 @@
 namespace tutti::mpi {
 namespace {
 
-constexpr std::int64_t kLimitNs = 2'000'000'000;
+constexpr std::int64_t kLimitNs = std::int64_t{CrashLines::kLimitS} * 1'000'000'000;
 
 // The arguments of addr2line.
 struct Addr2lineWords {
@@ -52,8 +52,8 @@ std::size_t read_until(int from, std::int64_t until_ns, std::span<char> room) {
   std::size_t got = 0;
   while (got < room.size()) {
     pollfd in{from, POLLIN, 0};
-    const auto left_ms =
-        static_cast<int>(std::max<std::int64_t>((until_ns - now_ns()) / 1'000'000, 0));
+    const std::int64_t left_ns = std::max<std::int64_t>(until_ns - now_ns(), 0);
+    const auto left_ms = static_cast<int>((left_ns + 999'999) / 1'000'000);  // none is left behind
     if (::poll(&in, 1, left_ms) <= 0) break;
     const ssize_t more = ::read(from, room.data() + got, room.size() - got);
     if (more <= 0) break;
@@ -66,7 +66,8 @@ std::size_t read_until(int from, std::int64_t until_ns, std::span<char> room) {
 
 void CrashLines::ask(const char* file, std::span<SourcePlace> places) {
   if (until_ns_ == 0) until_ns_ = now_ns() + kLimitNs;
-  if (now_ns() >= until_ns_) return;
+  is_late_ = now_ns() >= until_ns_;
+  if (is_late_) return;
   Addr2lineWords question;
   write_question(file, places, &question);
   int ends[2];
@@ -81,6 +82,7 @@ void CrashLines::ask(const char* file, std::span<SourcePlace> places) {
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
   }
+  is_late_ = now_ns() >= until_ns_;
   used_ += got;
   std::string_view left(room.data(), got);
   for (SourcePlace& place : places) {

@@ -19,15 +19,18 @@ struct SourcePlace {
 class CrashLines {
  public:
   static constexpr std::size_t kMost = 32;  // of one file
+  static constexpr unsigned kLimitS = 2;    // for all files
 
   // Nothing is known where addr2line is not installed, or has not answered in the time and the
   // room that there are for all files.
   void ask(const char* file, std::span<SourcePlace> places);
   bool has_answered() const { return used_ != 0; }
+  bool is_late() const { return is_late_; }  // the time was over before all was answered
 
  private:
   std::array<char, 8192> said_{};
   std::size_t used_ = 0;
+  bool is_late_ = false;
   std::int64_t until_ns_ = 0;  // 0: nothing was asked yet
 };
 

@@ -31,7 +31,7 @@ __attribute__((noinline)) int spread(int at) {
 
 static pthread_barrier_t edge;
 
-static void* step_over(void* nothing) {
+__attribute__((noinline)) void* step_over(void* nothing) {
   pthread_barrier_wait(&edge);
   lose_footing((volatile int*)16);
   return nothing;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,7 +35,9 @@ void write_question(const char* file, std::span<const SourcePlace> places, Addr2
   }
 }
 
-[[noreturn]] void become_addr2line(const Addr2lineWords& question, int out) {
+[[noreturn]] void become_addr2line(const Addr2lineWords& question, int out, pid_t parent) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(127);  // it ended before it could be asked
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);  // the handler that we come from had blocked all
@@ -72,8 +75,9 @@ void CrashLines::ask(const char* file, std::span<SourcePlace> places) {
   write_question(file, places, &question);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return;
+  const pid_t parent = ::getpid();
   const pid_t child = ::_Fork();
-  if (child == 0) become_addr2line(question, ends[1]);
+  if (child == 0) become_addr2line(question, ends[1], parent);
   ::close(ends[1]);
   const std::span<char> room = std::span(said_).subspan(used_);
   const std::size_t got = child > 0 ? read_until(ends[0], until_ns_, room) : 0;

@@ -40,7 +40,7 @@ void write_question(const char* file, std::span<const SourcePlace> places, Addr2
   if (::getppid() != parent) ::_exit(127);  // it ended before it could be asked
   sigset_t none;
   ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);  // the handler that we come from had blocked all
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);  // a handler that we come from had blocked all
   // Where the program has closed its own, both may have the number of a standard stream.
   out = ::fcntl(out, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   const int nothing = ::open("/dev/null", O_RDWR);
@@ -57,8 +57,11 @@ std::size_t read_until(int from, std::int64_t until_ns, std::span<char> room) {
     pollfd in{from, POLLIN, 0};
     const std::int64_t left_ns = std::max<std::int64_t>(until_ns - now_ns(), 0);
     const auto left_ms = static_cast<int>((left_ns + 999'999) / 1'000'000);  // none is left behind
-    if (::poll(&in, 1, left_ms) <= 0) break;
+    const int ready = ::poll(&in, 1, left_ms);
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) break;
     const ssize_t more = ::read(from, room.data() + got, room.size() - got);
+    if (more < 0 && errno == EINTR) continue;
     if (more <= 0) break;
     got += static_cast<std::size_t>(more);
   }
@@ -84,7 +87,8 @@ void CrashLines::ask(const char* file, std::span<SourcePlace> places) {
   ::close(ends[0]);
   if (child > 0) {
     ::kill(child, SIGKILL);
-    ::waitpid(child, nullptr, 0);
+    while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+    }
   }
   is_late_ = now_ns() >= until_ns_;
   used_ += got;

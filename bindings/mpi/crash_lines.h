@@ -1,5 +1,6 @@
-// What addr2line says of the frames of a crash. Safe in a signal handler: it is asked in a child,
-// which the program's own fork handlers do not hear of, and no memory is taken.
+// What addr2line says of frames: of a crash, or of the call that failed. Safe in a signal handler:
+// it is asked in a child, which the program's own fork handlers do not hear of, and no memory is
+// taken.
 #pragma once
 
 #include <array>

@@ -1,24 +1,19 @@
-// The first frame outside of this library, and what addr2line says of it, in a child: that may
-// take long over a large program, or be missing.
+// The first frame outside of this library, and what addr2line says of it.
 #include "mpi/place.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <link.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 #include <unwind.h>
 
-#include <array>
-#include <charconv>
-#include <chrono>
+#include <span>
 
-#include "base/child_output.h"
+#include "mpi/crash_lines.h"
 
 namespace tutti::mpi {
 namespace {
 
-constexpr std::chrono::seconds kLimit{2};
 constexpr std::size_t kLongestPlace = 200;  // names of templates have no end
 
 struct Caller {
@@ -42,20 +37,7 @@ std::string file_of(const Dl_info& info) {
   Dl_info program{};
   ::dladdr(reinterpret_cast<const void*>(::getauxval(AT_ENTRY)), &program);
   if (info.dli_fbase != program.dli_fbase) return info.dli_fname;
-  std::array<char, 4096> path{};
-  const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size());
-  return length <= 0 ? "" : std::string(path.data(), static_cast<std::size_t>(length));
-}
-
-std::string ask(const std::string& file, const std::string& address) {
-  const auto work = [&](int out) {
-    const int none = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (none < 0 || ::dup2(none, STDIN_FILENO) < 0 || ::dup2(none, STDERR_FILENO) < 0 ||
-        ::dup2(out, STDOUT_FILENO) < 0)
-      return;
-    ::execlp("addr2line", "addr2line", "-Cfps", "-e", file.c_str(), address.c_str(), nullptr);
-  };
-  return child_output(work, kLimit);
+  return "/proc/" + std::to_string(::getpid()) + "/exe";
 }
 
 }  // namespace
@@ -80,10 +62,11 @@ std::string place_of_caller() {
   caller.ours = info.dli_fbase;
   _Unwind_Backtrace(&look_at, &caller);
   if (caller.at == nullptr || ::dladdr(caller.at, &info) == 0) return "";
-  std::array<char, 2 * sizeof(std::uintptr_t) + 1> digits{};
-  std::to_chars(digits.begin(), digits.end() - 1, address_in_file(caller.at, info), 16);
-  const std::string said = ask(file_of(info), digits.data());
-  return std::string(known_place(std::string_view(said).substr(0, said.find('\n'))));
+  SourcePlace place;
+  place.address = address_in_file(caller.at, info);
+  CrashLines lines;
+  lines.ask(file_of(info).c_str(), std::span(&place, 1));
+  return std::string(place.line);
 }
 
 }  // namespace tutti::mpi

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 
@@ -26,14 +27,6 @@ std::string find_tool(const std::string& name, const std::string& search_path) {
       return path;
   return {};
 }
-
-// A tool's output, read in the background.
-struct Reading {
-  UniqueFd out;
-  pid_t pid = 0;
-  std::string text;
-  control::Loop::TimerId limit = 0;
-};
 
 pid_t start_tool(const std::vector<std::string>& words, UniqueFd* out) {
   int ends[2];
@@ -61,7 +54,29 @@ bool stands(RankProcess& rank, std::uint64_t begun) {
   return std::exchange(rank.calls_seen, begun) == begun && begun != rank.calls_told;
 }
 
+// The words of a tool that is installed; none.
+std::vector<std::string> tool_for(const std::string& pid, const std::string& search_path) {
+  if (const std::string tool = find_tool("eu-stack", search_path); !tool.empty())
+    return {tool, "-m", "-n", "24", "-p", pid};
+  if (const std::string tool = find_tool("gdb", search_path); !tool.empty())
+    return {tool, "-batch", "-nx", "-ex", "thread apply all bt 24", "-p", pid};
+  return {};
+}
+
 }  // namespace
+
+// A tool's output, read in the background. The tool is our child: until it is reaped nobody else
+// has its number.
+struct Ranks::Reading {
+  RankProcess& rank;
+  pid_t program = 0;         // that it looks at
+  bool was_stopped = false;  // before
+  UniqueFd out{};
+  pid_t tool = 0;  // 0: reaped
+  bool was_killed = false;
+  std::string text{};
+  control::Loop::TimerId limit = 0;
+};
 
 // The process that speaks MPI: what was started, or what that has started (a script, a tool).
 pid_t Ranks::program_of(const RankProcess& rank) const {
@@ -173,34 +188,34 @@ std::vector<control::SeenCall> Ranks::calls_of_ranks(Which which) {
 }
 
 void Ranks::take_stack(RankProcess& rank) {
-  const int number = rank.part.rank;
-  const std::string path = value_in(place_.environment, "PATH");
-  const std::string pid = std::to_string(program_of(rank));
-  std::vector<std::string> words;
-  if (const std::string tool = find_tool("eu-stack", path); !tool.empty())
-    words = {tool, "-m", "-n", "24", "-p", pid};
-  else if (const std::string other = find_tool("gdb", path); !other.empty())
-    words = {other, "-batch", "-nx", "-ex", "thread apply all bt 24", "-p", pid};
-  if (words.empty())
-    return say_(control::Stack{number, "no eu-stack (elfutils) and no gdb on its host"});
-  if (rank.ended) return say_(control::Stack{number, "it has ended"});
-  if (state_of(rank) == 't')
-    return say_(control::Stack{number, "the debugger that has stopped it shows its stack"});
-  auto reading = std::make_shared<Reading>();
-  reading->pid = start_tool(words, &reading->out);
-  if (reading->pid < 0)
-    return say_(control::Stack{number, "its host has no room for another process"});
-  ++rank.readers;
+  const auto say = [this, &rank](const char* why) { say_(control::Stack{rank.part.rank, why}); };
+  if (rank.ended) return say("it has ended");
+  const pid_t program = program_of(rank);
+  const int state = state_of(rank);
+  if (state == 't') return say("the debugger that has stopped it shows its stack");
+  // A debugger would wait for it as long, and leave it stopped if it is killed.
+  if (is_deaf(program)) return say("it is in the kernel, and cannot be stopped (state D)");
+  const auto words = tool_for(std::to_string(program), value_in(place_.environment, "PATH"));
+  if (words.empty()) return say("no eu-stack (elfutils) and no gdb on its host");
+  auto reading = std::make_shared<Reading>(Reading{rank, program, state == 'T'});
+  reading->tool = start_tool(words, &reading->out);
+  if (reading->tool < 0) return say("its host has no room for another process");
+  readings_.push_back(reading);
+  watch_tool(reading);
+}
+
+void Ranks::watch_tool(const std::shared_ptr<Reading>& reading) {
+  ++reading->rank.readers;
   const int fd = reading->out.get();
-  const auto finish = [this, reading, number, fd, &rank] {
-    --rank.readers;
+  const auto finish = [this, reading, fd] {
+    --reading->rank.readers;
     loop_.cancel(reading->limit);
     loop_.forget(fd);
     reading->out.reset();
-    say_(control::Stack{number, reading->text});
+    say_(control::Stack{reading->rank.part.rank, reading->text});
   };
   reading->limit = loop_.after(kStackLimit, [reading, finish] {
-    ::kill(reading->pid, SIGKILL);
+    reading->was_killed = reading->tool > 0 && ::kill(reading->tool, SIGKILL) == 0;
     reading->text += "\n(the tool did not end within 20 s)";
     finish();
   });
@@ -212,6 +227,21 @@ void Ranks::take_stack(RankProcess& rank) {
       reading->text.append(buffer, static_cast<std::size_t>(got));
     if (got <= 0) finish();
   });
+}
+
+// A debugger stops what it looks at by SIGSTOP, which outlives it where it had to be killed: the
+// rank would stand still for ever.
+void Ranks::tool_ended(pid_t pid) {
+  const auto found = std::find_if(readings_.begin(), readings_.end(),
+                                  [pid](const auto& one) { return one->tool == pid; });
+  if (found == readings_.end()) return;
+  const std::shared_ptr<Reading> reading = *found;
+  readings_.erase(found);
+  reading->tool = 0;
+  const RankProcess& rank = reading->rank;
+  if (reading->was_killed && !reading->was_stopped && !rank.ended &&
+      program_of(rank) == reading->program)
+    ::kill(reading->program, SIGCONT);
 }
 
 }  // namespace tutti::launch::daemon

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 
+#include <algorithm>
 #include <string>
 
 #include "base/file.h"
@@ -10,9 +11,23 @@
 
 namespace tutti::launch::daemon {
 
+namespace {
+
+// The numbers that name entries of a folder of /proc.
+std::vector<pid_t> numbers_in(const std::string& folder) {
+  std::vector<pid_t> found;
+  DIR* all = ::opendir(folder.c_str());
+  if (all == nullptr) return found;
+  while (const dirent* entry = ::readdir(all))
+    if (const auto number = text::parse_int(entry->d_name))
+      found.push_back(static_cast<pid_t>(*number));
+  ::closedir(all);
+  return found;
+}
+
 // The name in field two may contain anything, ')' included.
-std::optional<ProcessStat> read_process(pid_t pid) {
-  const std::string line = file_text("/proc/" + std::to_string(pid) + "/stat").value_or("");
+std::optional<ProcessStat> read_stat(const std::string& folder, pid_t pid) {
+  const std::string line = file_text(folder + "/" + std::to_string(pid) + "/stat").value_or("");
   const std::size_t after = line.rfind(')');
   if (after == std::string::npos) return {};
   const auto fields = text::split(line.substr(after + 1), ' ');  // "", state, parent, group
@@ -23,15 +38,26 @@ std::optional<ProcessStat> read_process(pid_t pid) {
   return ProcessStat{pid, number(2), number(3), fields[1].front()};
 }
 
+}  // namespace
+
+std::optional<ProcessStat> read_process(pid_t pid) {
+  return read_stat("/proc", pid);
+}
+
 std::vector<ProcessStat> all_processes() {
   std::vector<ProcessStat> found;
-  DIR* all = ::opendir("/proc");
-  if (all == nullptr) return found;
-  while (const dirent* entry = ::readdir(all))
-    if (const auto pid = text::parse_int(entry->d_name))
-      if (const auto one = read_process(static_cast<pid_t>(*pid))) found.push_back(*one);
-  ::closedir(all);
+  for (const pid_t pid : numbers_in("/proc"))
+    if (const auto one = read_process(pid)) found.push_back(*one);
   return found;
+}
+
+bool is_deaf(pid_t pid) {
+  const std::string threads = "/proc/" + std::to_string(pid) + "/task";
+  const std::vector<pid_t> all = numbers_in(threads);
+  return std::any_of(all.begin(), all.end(), [&threads](pid_t thread) {
+    const auto one = read_stat(threads, thread);
+    return one && one->state == 'D';
+  });
 }
 
 bool descends(pid_t pid, pid_t ancestor) {

@@ -15,6 +15,8 @@ struct ProcessStat {
 // Nothing: it is gone.
 std::optional<ProcessStat> read_process(pid_t pid);
 std::vector<ProcessStat> all_processes();
+// Whether a thread of it is in the kernel and hears no signal, nor stops for a debugger: state D.
+bool is_deaf(pid_t pid);
 // Whether `ancestor` is it, or has started it by itself or by others that live.
 bool descends(pid_t pid, pid_t ancestor);
 // Whether it is the PMIx server (launcher/pmix).

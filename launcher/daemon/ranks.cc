@@ -335,7 +335,7 @@ void Ranks::end(int grace_ms) {
 void Ranks::on_child_ended(pid_t pid, int wait_status) {
   const auto found = std::find_if(by_pid_.begin(), by_pid_.end(),
                                   [pid](const auto& one) { return one.first == pid; });
-  if (found == by_pid_.end()) return;
+  if (found == by_pid_.end()) return tool_ended(pid);
   RankProcess& rank = ranks_[static_cast<std::size_t>(found->second)];
   *found = by_pid_.back();
   by_pid_.pop_back();

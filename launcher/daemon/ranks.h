@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -64,7 +65,10 @@ class Ranks {
   Wanted wanted() const;
   void on_found(Found&& found);
   void make_servers();
+  struct Reading;                      // look.cc: a debugger of ours at work
   void take_stack(RankProcess& rank);  // look.cc
+  void watch_tool(const std::shared_ptr<Reading>& reading);
+  void tool_ended(pid_t pid);
   pid_t program_of(const RankProcess& rank) const;
   int state_of(RankProcess& rank) const;
   enum class Which { all, standing, waiting };
@@ -138,9 +142,10 @@ class Ranks {
   std::unique_ptr<RankStarter> starter_;    // null: nothing starts
   std::size_t next_to_start_ = 0;
   Servers servers_;
-  std::deque<RankProcess> ranks_;              // addresses stay: callbacks hold them
-  std::vector<std::pair<pid_t, int>> by_pid_;  // of those that run: local rank
-  std::size_t settled_ranks_ = 0;              // whose program runs, or will not
+  std::deque<RankProcess> ranks_;                   // addresses stay: callbacks hold them
+  std::vector<std::pair<pid_t, int>> by_pid_;       // of those that run: local rank
+  std::vector<std::shared_ptr<Reading>> readings_;  // whose tools are not reaped yet
+  std::size_t settled_ranks_ = 0;                   // whose program runs, or will not
   bool has_told_started_ = false;
   bool told_failed_file_ = false;
   std::vector<control::DaemonFailed> late_problems_;  // of files; the head hears of a start first

@@ -8,23 +8,28 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+import jobs
 from checks import check
 
 LIMIT_S = 120
 
 
+def with_path(folder):
+    return dict(os.environ, PATH=folder + ":" + os.environ["PATH"]) if folder else None
+
+
 class Job:
     """A job whose last rank never comes to the call that the others are in."""
 
-    def __init__(self, prun, program, options, errors=subprocess.DEVNULL):
+    def __init__(self, prun, program, options, errors=subprocess.DEVNULL, path=None):
         self.prun = prun
         self.process = subprocess.Popen([prun, "--hang-report", "0", *options, program, "missing"],
-                                        stdin=subprocess.DEVNULL, stderr=errors)
+                                        stdin=subprocess.DEVNULL, stderr=errors, env=with_path(path))
         self.pid = str(self.process.pid)
 
     def ask(self, *words, path=None):
-        environment = dict(os.environ, PATH=path + ":" + os.environ["PATH"]) if path else None
-        done = subprocess.run([self.prun, *words], capture_output=True, text=True, timeout=LIMIT_S, env=environment,
+        done = subprocess.run([self.prun, *words], capture_output=True, text=True, timeout=LIMIT_S, env=with_path(path),
                               stdin=subprocess.DEVNULL)
         return done.returncode, done.stdout + done.stderr
 
@@ -56,6 +61,24 @@ def after_a_report(prun, program):
             status, said = job.ask("--stacks", job.pid)
             check(status == 0 and "rank 2" in said, "--stacks after a report", said)
             check(shown() == before, "which shows nothing more in the job", shown())
+        finally:
+            job.end()
+
+
+def by_a_tool_that_hangs(prun, program):
+    """A debugger that is killed leaves its process stopped; not a rank."""
+    with tempfile.TemporaryDirectory() as folder:
+        with open(f"{folder}/eu-stack", "w") as file:
+            file.write('#!/bin/sh\nfor pid; do :; done\nkill -STOP $pid; echo $pid > $0.stopped; exec sleep 600\n')
+        os.chmod(f"{folder}/eu-stack", 0o755)
+        job = Job(prun, program, ["-np", "1"], path=folder)
+        try:
+            job.wait_for(f" {job.pid} ", "--ps")
+            said = job.wait_for("the tool did not end within 20 s", "--stacks", job.pid)
+            with open(f"{folder}/eu-stack.stopped") as file:
+                rank = int(file.read())
+            check(jobs.state_of(rank) != "", "a tool that hangs is given up", said)
+            jobs.wait_until(lambda: jobs.state_of(rank) not in "Tt", "the rank to go on")
         finally:
             job.end()
 
@@ -93,6 +116,7 @@ def main():
     prun, program = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
     about("one host", prun, program, ["-np", "3"], os.uname().nodename)
     after_a_report(prun, program)
+    by_a_tool_that_hangs(prun, program)
     tried = subprocess.run([prun, "--virtual", "-H", "a,b", "-np", "2", "true"], capture_output=True, text=True)
     if tried.returncode == 208:
         print(f"skipped two hosts: {tried.stderr.strip()}")

@@ -42,6 +42,9 @@ def main():
             check(len(re.findall("different (?:collectives|arguments)", said)) == 1 and words in said, f"{what}: both calls are named", said)
 
         is_stopped(prun, where, last, program)
+        status, said = run(prun, ["--hang-report", "0.5", "--timeout", "4", *where], program, "in the kernel")
+        check(status == 207 and "      it is in the kernel, and cannot be stopped (state D)\n" in said,
+              "no debugger is asked about a rank that cannot be stopped", said)
         dies(prun, where, last, program)
     status, said = run(prun, ["--timeout", "4", "-np", "2"], program, "in a thread")
     check(status == 207 and "ranks 0-1: MPI_Recv" in said, "a thread's call is named, though another left one later", said)

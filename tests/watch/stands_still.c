@@ -14,6 +14,11 @@ static void lost_in_thought(void) {
   for (;;) pause();
 }
 
+/* Until the child execs or ends, the parent of vfork stands in the kernel, in state D. */
+static void stay_in_the_kernel(void) {
+  if (vfork() == 0) lost_in_thought();
+}
+
 /* By a child that is its debugger. */
 static void come_under_a_debugger(void) {
   pid_t parent = getpid();
@@ -69,6 +74,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "in a thread") == 0) in_a_thread();
   if (strcmp(what, "missing") == 0 && last) lost_in_thought();
   if (strcmp(what, "stopped") == 0 && last) raise(SIGSTOP);
+  if (strcmp(what, "in the kernel") == 0 && last) stay_in_the_kernel();
   if (strcmp(what, "debugged") == 0 && last) come_under_a_debugger();
   if (strcmp(what, "killed") == 0 && last) raise(SIGKILL);
   if (strcmp(what, "echo") == 0 && last) { /* its loss is told before its death */

@@ -17,7 +17,7 @@ struct Report {
   std::set<std::string> left_out;
 };
 
-void read_line(Report& report, int rank, const std::string& line) {
+void read_line(Report& report, int rank, const std::string& line, std::size_t ranks) {
   const auto parts = text::split(line, '\t');
   if (parts.size() != 3) return;
   if (parts[0] == "-") {
@@ -25,7 +25,7 @@ void read_line(Report& report, int rank, const std::string& line) {
     return;
   }
   const auto peer = text::parse_int(parts[0]);
-  if (!peer) return;
+  if (!peer || *peer < 0 || static_cast<std::size_t>(*peer) >= ranks) return;
   report.link[{rank, static_cast<int>(*peer)}] = parts[1];
   ++report.pairs[parts[1]][parts[2]];
 }
@@ -59,7 +59,7 @@ std::string by_host(const Report& report, const std::vector<std::string>& hosts)
   std::map<std::pair<std::string, std::string>, std::map<std::string, int>> between;
   for (const auto& [pair, name] : report.link) {
     const auto [rank, peer] = pair;
-    if (rank == peer || static_cast<std::size_t>(std::max(rank, peer)) >= hosts.size()) continue;
+    if (rank == peer) continue;
     ++between[{hosts[static_cast<std::size_t>(rank)], hosts[static_cast<std::size_t>(peer)]}][name];
   }
   std::string table;
@@ -77,7 +77,8 @@ std::string link_matrix(const std::map<int, std::string>& said,
                         const std::vector<std::string>& hosts) {
   Report report;
   for (const auto& [rank, lines] : said)
-    for (const std::string& line : text::split(lines, '\n')) read_line(report, rank, line);
+    for (const std::string& line : text::split(lines, '\n'))
+      read_line(report, rank, line, hosts.size());
   std::string out = "links (row sends to column)\n";
   out += hosts.size() <= kWidestMatrix ? by_rank(report, hosts) : by_host(report, hosts);
   for (const auto& [name, reasons] : report.pairs)

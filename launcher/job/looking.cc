@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "base/printable.h"
 #include "job/links.h"
 #include "job/observation.h"
 #include "wireup/protocol.h"
@@ -12,6 +13,7 @@ namespace tutti::launch::job {
 namespace {
 
 constexpr std::size_t kMostStacks = 8;
+constexpr std::size_t kMostStackBytes = 256U << 10;
 constexpr std::int64_t kLongestPause = 5000;
 constexpr std::chrono::seconds kCallersLimit{20};  // a debugger takes its time over large programs
 constexpr std::int64_t kStandstillMs = 2000;       // all ranks wait in MPI: nobody is on the way
@@ -64,8 +66,11 @@ void Observation::look(const control::Look& what, std::function<void()> then) {
 
 void Observation::take(const control::Seen& seen) {
   for (const control::SeenRank& one : seen.ranks)
-    if (one.rank >= 0 && at(one.rank) < course_.rank_ended.size()) watcher_.take(one, now_ms());
-  comparison_.take(seen.calls);
+    if (course_.is_rank(one.rank)) watcher_.take(one, now_ms());
+  std::vector<control::SeenCall> calls = seen.calls;
+  for (control::SeenCall& call : calls)
+    std::erase_if(call.ranks, [this](int rank) { return !course_.is_rank(rank); });
+  comparison_.take(calls);
   has_new_calls_ = has_new_calls_ || !seen.calls.empty();
   if (seen.number == 0 && !seen.ranks.empty() && course_.state == State::running) {
     compare_calls();
@@ -181,7 +186,11 @@ void Observation::show_places(std::function<void(const std::string&)> show) {
   if (!wanted.empty()) look({0, wanted}, nullptr);
 }
 
-void Observation::take(const control::Stack& stack) {
+// The text of another host: it reaches the user's terminal.
+void Observation::take(const control::Stack& said) {
+  if (!course_.is_rank(said.rank)) return;
+  const control::Stack stack{said.rank,
+                             text::printable(said.text.substr(0, kMostStackBytes), "\n\t")};
   take_stack(stack);
   // Another prun's --stacks asks for them, too.
   if (reported_stacks_.erase(stack.rank) == 0) return;
@@ -211,11 +220,15 @@ void Observation::show_rest() {
   show_usage();
 }
 
+void Observation::take(const control::Links& links) {
+  if (course_.is_rank(links.rank)) links_[links.rank] += links.text;
+}
+
 void Observation::print_links() {
   std::vector<std::string> hosts;
   for (std::size_t rank = 0; rank < course_.rank_ended.size(); ++rank)
     hosts.push_back(host_of_rank(static_cast<int>(rank)));
-  terminal_.write(1, link_matrix(links_, hosts));
+  terminal_.write(1, text::printable(link_matrix(links_, hosts), "\n\t"));
 }
 
 std::string Observation::host_of_rank(int rank) const {
@@ -239,6 +252,7 @@ Result<void> Observation::open_usage() {
 }
 
 void Observation::take(const control::Used& used) {
+  if (!course_.is_rank(used.rank)) return;
   wireup::CallRecord call{};
   if (static_cast<wireup::RankSays>(used.says) == wireup::RankSays::call &&
       used.bytes.size() == sizeof call) {
@@ -250,7 +264,8 @@ void Observation::take(const control::Used& used) {
 }
 
 void Observation::show_usage() {
-  if (usage_) terminal_.write(2, "prun: --stats of this job\n" + usage_->report());
+  if (usage_)
+    terminal_.write(2, "prun: --stats of this job\n" + text::printable(usage_->report(), "\n\t"));
   usage_.reset();
   if (!trace_) return;
   if (const auto closed = trace_->close(); !closed) {

@@ -45,9 +45,9 @@ class Observation {
   void open_desk();
 
   void take(const control::Seen& seen);
-  void take(const control::Stack& stack);
+  void take(const control::Stack& said);
   void take(const control::Used& used);
-  void take(const control::Links& links) { links_[links.rank] += links.text; }
+  void take(const control::Links& links);
 
   // What the ranks are in, when all have answered, and stacks of some; then `done`.
   void report_at_limit(std::function<void()> done);

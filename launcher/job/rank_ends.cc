@@ -48,6 +48,7 @@ void RankEnds::tell_end(const control::RankEnded& report, const RankVerdict& ver
 }
 
 void RankEnds::take(int host, const control::RankAborts& report) {
+  if (!course_.is_rank(report.rank)) return;
   RankVerdict verdict = judge(report, name_of(host));
   Ending& ending = machine_.ending();
   if (!report.follows || ending.has_failed())

@@ -129,7 +129,7 @@ void StateMachine::host_failed(int index, int status, const std::string& reason)
 }
 
 bool StateMachine::rank_ended(int host, int rank) {
-  if (rank < 0 || at(rank) >= course_.rank_ended.size() || course_.rank_ended[at(rank)] ||
+  if (!course_.is_rank(rank) || course_.rank_ended[at(rank)] ||
       request_.plan.ranks[at(rank)].host != host)
     return false;
   course_.rank_ended[at(rank)] = true;

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """prun explains jobs that stand still and collectives that do not match: explains.py PRUN PROGRAM"""
+import os
 import re
 import subprocess
 import sys
+import tempfile
 
 from checks import check
 
@@ -11,8 +13,8 @@ ONE_HOST = ["-np", "4"]
 TWO_HOSTS = ["--virtual", "-np", "3", "-H", "a:2,b:1"]
 
 
-def run(prun, options, program, *what):
-    done = subprocess.run([prun, *options, program, *what], capture_output=True, text=True, timeout=LIMIT_S,
+def run(prun, options, program, *what, env=None):
+    done = subprocess.run([prun, *options, program, *what], capture_output=True, text=True, timeout=LIMIT_S, env=env,
                           stdin=subprocess.DEVNULL)
     return done.returncode, done.stderr
 
@@ -46,6 +48,7 @@ def main():
         check(status == 207 and "      it is in the kernel, and cannot be stopped (state D)\n" in said,
               "no debugger is asked about a rank that cannot be stopped", said)
         dies(prun, where, last, program)
+    steers(prun, program)
     status, said = run(prun, ["--timeout", "4", "-np", "2"], program, "in a thread")
     check(status == 207 and "ranks 0-1: MPI_Recv" in said, "a thread's call is named, though another left one later", said)
     for wish in ("warn", "off"):  # by default it ends at once
@@ -60,6 +63,17 @@ def main():
     waited = [int(s) for s in re.findall(r"ranks 0-1: not in MPI yet \(before MPI_Init\), for (\d+) s", said)]
     check(status == 207 and waited and waited[0] >= 2, "how long they have been there is said truly", said)
     check("no eu-stack" in said or said.count("stack of rank") == 2, "a program without MPI shows its stacks", said)
+
+
+def steers(prun, program):
+    """Where a stack comes from another host, what it says is shown, not obeyed."""
+    with tempfile.TemporaryDirectory() as folder:
+        with open(f"{folder}/eu-stack", "w") as file:
+            file.write("#!/bin/sh\nprintf '#0  main\\033[31m\\n'\n")
+        os.chmod(f"{folder}/eu-stack", 0o755)
+        _, said = run(prun, ["--hang-report", "0.5", "--timeout", "4", "-np", "2"], program, "missing",
+                      env=dict(os.environ, PATH=f"{folder}:{os.environ['PATH']}"))
+        check("#0  main\\x1b[31m\n" in said and "\033" not in said, "a stack does not steer the terminal", said)
 
 
 def is_stopped(prun, where, last, program):

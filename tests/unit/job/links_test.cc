@@ -37,3 +37,12 @@ TEST_CASE("many ranks are summed up by pairs of hosts", "[job]") {
   CHECK(text.find("a -> b: tcp x400\n") != std::string::npos);
   CHECK(text.find("a -> a: shm x380\n") != std::string::npos);
 }
+
+TEST_CASE("peers that the job does not have are left out", "[job]") {
+  for (const std::string peer : {"-1", "40", "2147483647", "4294967296"}) {
+    const std::map<int, std::string> said{{0, peer + "\ttcp\twhy\n"}};
+    const std::vector<std::string> few(2, "a"), many(40, "a");
+    CHECK(link_matrix(said, many) == "links (row sends to column)\n");
+    if (peer != "40") CHECK(link_matrix(said, few).find("why") == std::string::npos);
+  }
+}

@@ -1,0 +1,102 @@
+// What daemons say of ranks that the job does not have does no harm.
+#include "job/observation.h"
+
+#include <climits>
+#include <cstring>
+
+#include "catch.h"
+#include "watch/calls.h"
+#include "wireup/protocol.h"
+
+using namespace tutti;
+using namespace tutti::launch;
+using namespace tutti::launch::job;
+
+namespace {
+
+constexpr int kRanks = 2;
+
+// A job of two ranks that runs.
+struct Watched {
+  control::Loop loop;
+  JobRequest request;
+  Course course;
+  control::Terminal terminal{loop, [](int, int) {}};
+  int mismatches = 0;
+  std::vector<control::Look> asked;
+  Observation observation{loop,
+                          request,
+                          course,
+                          terminal,
+                          {[this](const control::Look& look) {
+                             asked.push_back(look);
+                             return 1;
+                           },
+                           [](int) { return false; }, [] {}, [] { return true; },
+                           [this](const std::string&) { ++mismatches; }, [] {}}};
+  Watched() {
+    request.plan.hosts.resize(1);
+    request.plan.ranks.resize(kRanks);
+    course.state = State::running;
+    course.rank_ended.resize(kRanks);
+    course.ranks_left = kRanks;
+  }
+};
+
+control::SeenCall bcast(int root, int rank) {
+  control::SeenCall call;
+  call.context = 1;
+  call.number = 7;
+  watch::Print print;
+  print.collective = 1;
+  print.root = static_cast<std::uint32_t>(root);
+  call.fingerprint = watch::pack_print(print);
+  call.root = root;
+  call.ranks = {rank};
+  return call;
+}
+
+control::Used said_call(int root, int rank) {
+  const control::SeenCall call = bcast(root, rank);
+  wireup::CallRecord record{};
+  record.context = call.context;
+  record.number = call.number;
+  record.fingerprint = call.fingerprint;
+  record.root = call.root;
+  return {rank, static_cast<int>(wireup::RankSays::call),
+          std::string(reinterpret_cast<const char*>(&record), sizeof record)};
+}
+
+}  // namespace
+
+TEST_CASE("ranks that the job does not have are heard in no message", "[observation]") {
+  Course course;
+  course.rank_ended.resize(kRanks);
+  CHECK(course.is_rank(0));
+  for (const int wrong : {-1, kRanks, INT_MAX}) {
+    CHECK_FALSE(course.is_rank(wrong));
+    Watched one;
+    control::SeenRank seen;
+    seen.rank = wrong;
+    one.observation.take(control::Seen{0, {seen}, {bcast(0, 0), bcast(1, wrong)}});
+    CHECK(one.asked.empty());  // there is no difference to look at
+    one.observation.take(said_call(0, 0));
+    one.observation.take(said_call(1, wrong));
+    one.observation.take(control::Stack{wrong, "#0  main\n"});
+    one.observation.take(control::Links{wrong, "0\ttcp\twhy\n"});
+    CHECK(one.asked.empty());
+    CHECK(one.mismatches == 0);
+  }
+}
+
+TEST_CASE("ranks that it has are heard", "[observation]") {
+  Watched one;
+  control::SeenRank seen;
+  one.observation.take(control::Seen{0, {seen}, {bcast(0, 0), bcast(1, 1)}});
+  REQUIRE(one.asked.size() == 1);
+  CHECK(one.asked[0].all_calls);
+  Watched other;
+  other.observation.take(said_call(0, 0));
+  other.observation.take(said_call(1, 1));
+  CHECK(other.asked.size() == 2);  // for their stacks
+}

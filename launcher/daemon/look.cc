@@ -88,7 +88,9 @@ pid_t Ranks::program_of(const RankProcess& rank) const {
 int Ranks::state_of(RankProcess& rank) const {
   if (rank.ended || rank.pid <= 0) return 0;
   const auto process = rank.readers == 0 ? read_process(program_of(rank)) : std::nullopt;
-  if (process) rank.state_seen = process->state;
+  // A process whose first thread alone has ended lives, and is in state Z, too.
+  if (process)
+    rank.state_seen = process->state == 'Z' && process->threads <= 1 ? 'X' : process->state;
   return rank.state_seen;
 }
 

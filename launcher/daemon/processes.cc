@@ -30,12 +30,13 @@ std::optional<ProcessStat> read_stat(const std::string& folder, pid_t pid) {
   const std::string line = file_text(folder + "/" + std::to_string(pid) + "/stat").value_or("");
   const std::size_t after = line.rfind(')');
   if (after == std::string::npos) return {};
-  const auto fields = text::split(line.substr(after + 1), ' ');  // "", state, parent, group
-  if (fields.size() < 4 || fields[1].empty()) return {};
+  constexpr std::size_t kThreads = 18;
+  const auto fields = text::split(line.substr(after + 1), ' ');  // "", state, parent, group, ...
+  if (fields.size() <= kThreads || fields[1].empty()) return {};
   const auto number = [&fields](std::size_t field) {
     return static_cast<pid_t>(text::parse_int(fields[field]).value_or(0));
   };
-  return ProcessStat{pid, number(2), number(3), fields[1].front()};
+  return ProcessStat{pid, number(2), number(3), fields[1].front(), number(kThreads)};
 }
 
 }  // namespace

@@ -10,7 +10,8 @@ namespace tutti::launch::daemon {
 
 struct ProcessStat {
   pid_t pid = 0, parent = 0, group = 0;
-  char state = 0;  // R, S, D, T, Z, ...
+  char state = 0;   // R, S, D, T, Z, ...
+  int threads = 0;  // the first one included, also where it alone has ended (Z)
 };
 // Nothing: it is gone.
 std::optional<ProcessStat> read_process(pid_t pid);

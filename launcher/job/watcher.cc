@@ -15,6 +15,7 @@ namespace {
 constexpr std::uint64_t kManyKept = 100;  // messages that wait for a receive are worth a line
 // Of ranks that wait for each other for less a message may be on its way.
 constexpr std::int64_t kSurelyMs = 10'000;
+constexpr std::size_t kMostNamed = 8;  // processes in a command to type
 constexpr std::uint64_t kKeptBytes = 4 << 10;
 constexpr std::uint64_t kWorldContexts = 2;  // MPI_COMM_WORLD: messages and collectives
 
@@ -50,19 +51,21 @@ bool is_flooded(const control::SeenRank& seen) {
 
 // A process that cannot go on by itself, whatever its rank is in.
 struct Halt {
-  char state;  // as /proc shows it
+  char state;  // as SeenRank says it
   const char *one, *several;
 };
 constexpr std::array kHalts{
-    Halt{'T', "is stopped by a signal (SIGCONT lets it go on)",
-         "are stopped by a signal (SIGCONT lets them go on)"},
+    Halt{'T', "is stopped by a signal", "are stopped by a signal"},
     Halt{'t', "is stopped by a debugger", "are stopped by a debugger"},
     Halt{'D', "waits in the kernel for a disk or device",
          "wait in the kernel for a disk or device"},
     Halt{'Z', "has no main thread any more", "have no main thread any more"},
+    Halt{'X', "has died, and the process that started it has not noticed",
+         "have died, and the processes that started them have not noticed"},
 };
 
-bool is_stopped(const control::SeenRank& seen) {
+// At that moment: under strace each system call is one in state t.
+bool looks_stopped(const control::SeenRank& seen) {
   return !seen.ended && (seen.state == 'T' || seen.state == 't');
 }
 
@@ -110,8 +113,15 @@ void Watcher::take(const control::SeenRank& seen, std::int64_t now_ms) {
   const bool moved = fresh || place.seen.calls != seen.calls ||
                      place.seen.function != seen.function || place.seen.ended != seen.ended;
   if (moved) place.since_ms = fresh && seen.calls == 0 ? began_ms_ : now_ms;
-  if (fresh || place.seen.asked != seen.asked) place.asked_since_ms = now_ms;
+  place.is_settled = !moved && place.seen.state == seen.state;
+  if (!place.is_settled) place.state_since_ms = now_ms;
+  // Who is stopped cannot hear an answer.
+  if (fresh || place.seen.asked != seen.asked || looks_stopped(seen)) place.asked_since_ms = now_ms;
   place.seen = seen;
+}
+
+bool Watcher::is_stopped(const Place& place) {
+  return place.is_settled && looks_stopped(place.seen);
 }
 
 const control::SeenRank* Watcher::find(int rank) const {
@@ -127,8 +137,8 @@ std::vector<int> Watcher::flooded() const {
 }
 
 bool Watcher::is_unanswered(const Place& place, std::int64_t now_ms, std::int64_t for_ms) {
-  return (place.seen.asked & wireup::kAsks) != 0 && !place.seen.ended && !is_stopped(place.seen) &&
-         now_ms - place.asked_since_ms >= for_ms;
+  return (place.seen.asked & wireup::kAsks) != 0 && !place.seen.ended &&
+         !looks_stopped(place.seen) && now_ms - place.asked_since_ms >= for_ms;
 }
 
 std::vector<int> Watcher::unanswered(std::int64_t now_ms) const {
@@ -154,7 +164,8 @@ bool Watcher::is_still(std::int64_t now_ms, std::int64_t for_ms) const {
   for (const auto& [rank, place] : ranks_) {
     if (place.seen.ended) continue;
     if (now_ms - place.since_ms < for_ms) return false;
-    waits = waits || place.seen.function != 0 || is_unanswered(place, now_ms, for_ms);
+    waits = waits || place.seen.function != 0 || is_unanswered(place, now_ms, for_ms) ||
+            (is_stopped(place) && now_ms - place.state_since_ms >= for_ms);
   }
   return waits;
 }
@@ -163,7 +174,7 @@ bool Watcher::all_wait(std::int64_t now_ms, std::int64_t for_ms) const {
   return is_still(now_ms, for_ms) &&
          std::all_of(ranks_.begin(), ranks_.end(), [](const auto& rank) {
            const control::SeenRank& seen = rank.second.seen;
-           return seen.ended || (seen.function != 0 && !is_stopped(seen));
+           return seen.ended || (seen.function != 0 && !looks_stopped(seen));
          });
 }
 
@@ -177,7 +188,8 @@ std::vector<int> Watcher::never_in_mpi() const {
 }
 
 std::optional<int> Watcher::waits_for(const control::SeenRank& seen) const {
-  if (seen.ended || seen.function == 0 || !seen.detailed || is_stopped(seen)) return std::nullopt;
+  if (seen.ended || seen.function == 0 || !seen.detailed || looks_stopped(seen))
+    return std::nullopt;
   if (!is_collective(seen)) return seen.peer < 0 ? std::nullopt : std::optional(seen.peer);
   for (const auto& [other, its] : ranks_)
     if (is_missed_in(seen, its.seen) && !its.seen.ended && its.seen.function != 0) return other;
@@ -228,21 +240,24 @@ std::vector<int> Watcher::missing() const {
   std::set<int> awaited;
   for (const auto& [rank, place] : ranks_) {
     const control::SeenRank& seen = place.seen;
-    if (is_stopped(seen)) awaited.insert(rank);
     if (seen.ended || seen.function == 0 || !seen.detailed) continue;
     if (!is_collective(seen)) {
       if (seen.peer >= 0) awaited.insert(seen.peer);
       continue;
     }
+    // Whoever is in the world's collective with it does, or will.
+    if (is_stopped(place) && seen.context < kWorldContexts) awaited.insert(rank);
     for (const auto& [other, its] : ranks_)
       if (is_missed_in(seen, its.seen)) awaited.insert(other);
   }
   // Those that wait for somebody themselves come last: they are links of a chain, not its end.
   std::vector<int> first, then, last;
   for (const int rank : awaited) {
-    const control::SeenRank* seen = find(rank);
-    if (seen == nullptr) continue;
-    (is_stopped(*seen) ? first : seen->function == 0 || seen->ended ? then : last).push_back(rank);
+    const auto found = ranks_.find(rank);
+    if (found == ranks_.end()) continue;
+    const control::SeenRank& seen = found->second.seen;
+    const bool is_elsewhere = seen.function == 0 || seen.ended;
+    (is_stopped(found->second) ? first : is_elsewhere ? then : last).push_back(rank);
   }
   for (const auto& more : {then, last}) first.insert(first.end(), more.begin(), more.end());
   return first;
@@ -285,23 +300,33 @@ std::string Watcher::report(std::int64_t now_ms, const HostOf& host_of) const {
          words_of_unanswered(now_ms);
 }
 
+// A line for each host, where what to do about it is a command there.
 std::string Watcher::words_of_halts(const HostOf& host_of) const {
   std::string text;
   for (const Halt& halt : kHalts) {
-    std::vector<int> ranks;
+    std::map<std::string, std::vector<int>> ranks_on;
     for (const auto& [rank, place] : ranks_)
-      if (!place.seen.ended && place.seen.state == halt.state) ranks.push_back(rank);
-    if (ranks.empty()) continue;
-    const bool one = ranks.size() == 1;
-    text += "    " + named(ranks) + (one ? " on host " + host_of(ranks[0]) : "") + " " +
-            (one ? halt.one : halt.several) + "\n";
+      if (!place.seen.ended && place.is_settled && place.seen.state == halt.state)
+        ranks_on[host_of(rank)].push_back(rank);
+    for (const auto& [host, ranks] : ranks_on)
+      text += "    " + named(ranks) + " on host " + host + " " +
+              (ranks.size() == 1 ? halt.one : halt.several) +
+              (halt.state == 'T' ? way_on(ranks) : "") + "\n";
   }
   return text;
 }
 
+// " (kill -CONT 4711 there lets it go on)"
+std::string Watcher::way_on(const std::vector<int>& ranks) const {
+  if (ranks.size() > kMostNamed) return " (SIGCONT lets them go on)";
+  std::string text = " (kill -CONT";
+  for (const int rank : ranks) text += " " + std::to_string(ranks_.at(rank).seen.pid);
+  return text + (ranks.size() == 1 ? " there lets it go on)" : " there lets them go on)");
+}
+
 std::string Watcher::words_of_missing() const {
   std::vector<int> stopped, others;
-  for (const int rank : missing()) (is_stopped(*find(rank)) ? stopped : others).push_back(rank);
+  for (const int rank : missing()) (is_stopped(ranks_.at(rank)) ? stopped : others).push_back(rank);
   std::string text;
   if (!stopped.empty())
     text += named(stopped) + (stopped.size() == 1 ? ", which is stopped" : ", which are stopped");

@@ -18,13 +18,13 @@ class Watcher {
   // Ranks that were never in MPI have been where they are since `began_ms`.
   explicit Watcher(std::int64_t began_ms) : began_ms_(began_ms) {}
   void take(const control::SeenRank& seen, std::int64_t now_ms);
-  // Every rank that lives has been in the same place for so long, and one of them is in MPI, or has
-  // no answer of its GPU's driver.
+  // Every rank that lives has been in the same place for so long, and one of them is in MPI, or is
+  // stopped, or has no answer of its GPU's driver.
   bool is_still(std::int64_t now_ms, std::int64_t for_ms) const;
   // Every rank that lives has been in one call of MPI for so long: none computes, none is stopped.
   bool all_wait(std::int64_t now_ms, std::int64_t for_ms) const;
-  // Ranks that are stopped, then those that others wait for and that are not in the same call:
-  // first those whose stacks help.
+  // Ranks that others wait for: first those that are stopped, also in a collective of all, then
+  // those that are not in the same call, the ones whose stacks help before the others.
   std::vector<int> missing() const;
   // Where no rank has ever been in MPI: those that live.
   std::vector<int> never_in_mpi() const;
@@ -41,13 +41,17 @@ class Watcher {
   struct Place {
     control::SeenRank seen;
     std::int64_t since_ms = 0, asked_since_ms = 0;
+    std::int64_t state_since_ms = 0;
+    bool is_settled = false;  // the look before saw the same state in the same call
   };
+  static bool is_stopped(const Place& place);
   static bool is_unanswered(const Place& place, std::int64_t now_ms, std::int64_t for_ms);
   // Somebody whom this rank waits for; of several, one that waits itself. None: not known.
   std::optional<int> waits_for(const control::SeenRank& seen) const;
   // Ranks each of which waits for the next, and the last for the first; none.
   std::vector<int> circle() const;
   std::string words_of_halts(const HostOf& host_of) const;
+  std::string way_on(const std::vector<int>& ranks) const;
   std::string words_of_missing() const;
   std::string words_of_circle(std::int64_t now_ms) const;
   std::string words_of_unanswered(std::int64_t now_ms) const;

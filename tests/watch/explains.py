@@ -49,6 +49,10 @@ def main():
               "no debugger is asked about a rank that cannot be stopped", said)
         dies(prun, where, last, program)
     steers(prun, program)
+    leaves_it_dead = "import subprocess, sys, time; one = subprocess.Popen(sys.argv[1:]); time.sleep(600)"
+    status, said = run(prun, ["--timeout", "4", "-np", "2"], sys.executable, "-c", leaves_it_dead, program, "killed")
+    check(status == 207 and re.search(r"rank 1 on host \S+ has died, and the process that started it has not noticed", said),
+          "a program that nobody has waited for is said to be dead", said)
     status, said = run(prun, ["--timeout", "4", "-np", "2"], program, "in a thread")
     check(status == 207 and "ranks 0-1: MPI_Recv" in said, "a thread's call is named, though another left one later", said)
     for wish in ("warn", "off"):  # by default it ends at once
@@ -85,8 +89,8 @@ def is_stopped(prun, where, last, program):
         if "cannot trace here" in said:
             print("skipped: nobody may trace processes here")
             continue
-        words = "by a signal (SIGCONT lets it go on)" if how == "stopped" else "by a debugger"
-        check(re.search(rf"^    rank {last} on host \S+ is stopped {re.escape(words)}$", said, re.M), f"{how}: it is said", said)
+        words = r"by a signal \(kill -CONT \d+ there lets it go on\)" if how == "stopped" else "by a debugger"
+        check(re.search(rf"^    rank {last} on host \S+ is stopped {words}$", said, re.M), f"{how}: it is said", said)
         check(f"    waited for: rank {last}, which is stopped\n" in said, f"{how}: it is blamed", said)
         check("ptrace" not in said, f"{how}: no debugger is asked about what another one holds", said)
 

@@ -1,8 +1,10 @@
 // All that ranks are stops and goes on; helpers of the daemon do not.
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <thread>
 
 #include "base/clock.h"
 #include "catch.h"
@@ -45,6 +47,28 @@ bool comes_to(pid_t pid, bool stopped) {
   while ((state_of(pid) == 'T') != stopped)
     if (now_ns() > limit) return false;
   return true;
+}
+
+TEST_CASE("a process whose first thread alone has ended has others, a dead one has none",
+          "[daemon]") {
+  for (const bool lives : {false, true}) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      if (!lives) ::_exit(0);
+      std::thread([] {
+        for (;;) ::pause();
+      }).detach();
+      ::pthread_exit(nullptr);
+    }
+    const std::int64_t limit = now_ns() + 30'000'000'000;
+    while (state_of(child) != 'Z' && now_ns() < limit) continue;
+    const auto seen = read_process(child);
+    REQUIRE(seen.has_value());
+    CHECK(seen->state == 'Z');
+    CHECK(seen->threads == (lives ? 2 : 1));
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+  }
 }
 
 TEST_CASE("a rank and its family stop and go on, helpers are left alone", "[daemon]") {

@@ -165,7 +165,8 @@ TEST_CASE("a rank that is stopped is said to be, and is waited for first", "[wat
   const auto is_in_barrier = [&watcher](int rank, char state) {
     control::SeenRank seen = in_collective(rank, "MPI_Barrier", 7);
     seen.state = state;
-    watcher.take(seen, 0);
+    seen.pid = 4710 + rank;
+    for (int look = 0; look < 2; ++look) watcher.take(seen, 0);
   };
   is_in_barrier(0, 'S');
   is_in_barrier(1, 'R');
@@ -175,13 +176,16 @@ TEST_CASE("a rank that is stopped is said to be, and is waited for first", "[wat
   is_in_barrier(1, 'T');
   CHECK_FALSE(watcher.all_wait(9000, 1000));  // it goes on with more, once it may
   CHECK(watcher.is_still(9000, 1000));
-  CHECK(says("    rank 1 on host a is stopped by a signal (SIGCONT lets it go on)\n"));
+  CHECK(
+      says("    rank 1 on host a is stopped by a signal (kill -CONT 4711 there lets it go on)\n"));
   CHECK(says("    waited for: rank 1, which is stopped\n"));
   watcher.take(computing(3), 0);
   CHECK(watcher.missing() == std::vector{1, 3});
   CHECK(says("    waited for: rank 1, which is stopped; and rank 3\n"));
   is_in_barrier(2, 'T');
-  CHECK(says("    ranks 1-2 are stopped by a signal (SIGCONT lets them go on)\n"));
+  CHECK(
+      says("    ranks 1-2 on host a are stopped by a signal (kill -CONT 4711 4712 there lets them "
+           "go on)\n"));
   CHECK(says("    waited for: ranks 1-2, which are stopped; and rank 3\n"));
   is_in_barrier(2, 't');
   CHECK(says("    rank 2 on host a is stopped by a debugger\n"));
@@ -189,6 +193,72 @@ TEST_CASE("a rank that is stopped is said to be, and is waited for first", "[wat
   CHECK(says("    rank 2 on host a waits in the kernel for a disk or device\n"));
   is_in_barrier(2, 'Z');
   CHECK(says("    rank 2 on host a has no main thread any more\n"));
+  is_in_barrier(2, 'X');
+  CHECK(says("    rank 2 on host a has died, and the process that started it has not noticed\n"));
+}
+
+TEST_CASE("a rank is stopped where two looks in turn say so of the same call", "[watch]") {
+  Watcher watcher(0);
+  const auto says = [&watcher](const std::string& words) {
+    return watcher.report(0, host_of).find(words) != std::string::npos;
+  };
+  control::SeenRank seen = in_collective(0, "MPI_Barrier", 7);
+  seen.state = 't';
+  watcher.take(seen, 0);
+  CHECK_FALSE(says("stopped"));  // each system call is such a moment, under strace
+  ++seen.calls;
+  watcher.take(seen, 0);
+  CHECK_FALSE(says("stopped"));
+  CHECK_FALSE(watcher.all_wait(9000, 1000));
+  watcher.take(seen, 0);
+  CHECK(says("    rank 0 on host a is stopped by a debugger\n"));
+  CHECK(says("    waited for: rank 0, which is stopped\n"));
+  seen.state = 'S';
+  watcher.take(seen, 0);
+  CHECK_FALSE(says("stopped"));
+}
+
+TEST_CASE("a stopped rank is waited for where somebody waits for it", "[watch]") {
+  Watcher watcher(0);
+  control::SeenRank stopped = computing(1);
+  stopped.state = 'T';
+  const auto says_missing = [&watcher] { return watcher.missing() == std::vector{1}; };
+  for (int look = 0; look < 2; ++look) watcher.take(stopped, 0);
+  watcher.take(computing(0), 0);
+  CHECK(watcher.missing().empty());
+  CHECK(watcher.report(0, host_of).find("waited for") == std::string::npos);
+  control::SeenRank receives = in_collective(0, "MPI_Recv", 0);
+  receives.context = 0;
+  receives.peer = 1;
+  watcher.take(receives, 0);
+  CHECK(says_missing());
+  watcher.take(in_collective(0, "MPI_Barrier", 7), 0);
+  CHECK(says_missing());
+}
+
+TEST_CASE("ranks that are all stopped outside MPI stand still", "[watch]") {
+  Watcher watcher(0);
+  control::SeenRank seen = computing(0);
+  watcher.take(seen, 0);
+  CHECK_FALSE(watcher.is_still(9000, 1000));
+  seen.state = 'T';
+  for (const std::int64_t now_ms : {9000, 9500}) watcher.take(seen, now_ms);
+  CHECK_FALSE(watcher.is_still(9500, 1000));  // not for so long
+  watcher.take(seen, 10000);
+  CHECK(watcher.is_still(10000, 1000));
+}
+
+TEST_CASE("while a rank is stopped its GPU's driver owes it nothing", "[watch]") {
+  Watcher watcher(0);
+  control::SeenRank asking = computing(0);
+  asking.asked = 1;
+  asking.state = 'T';
+  for (const std::int64_t now_ms : {0, 5000, 9000}) watcher.take(asking, now_ms);
+  asking.state = 'S';
+  watcher.take(asking, 9500);
+  CHECK(watcher.unanswered(9500).empty());
+  watcher.take(asking, 12000);
+  CHECK(watcher.unanswered(12000) == std::vector{0});
 }
 
 TEST_CASE("a rank that is stopped is no part of a deadlock", "[watch]") {

@@ -75,7 +75,7 @@ class Words {
   }
 
  private:
-  std::array<char, kMostBytes> text_;
+  std::array<char, kMostBytes> text_{};
   std::size_t used_ = 0;
 };
 
@@ -223,7 +223,7 @@ void say_place(Words& words, int signal, const siginfo_t& info) {
 }
 
 void say_last_words(int signal, const siginfo_t& info, const void* entry) {
-  Words words;
+  static constinit Words words;  // other threads may have small stacks, and one speaks
   say_place(words, signal, info);
   words.write_to(STDERR_FILENO);  // to look up lines may take a while
   CrashStack stack{.entry = entry};
@@ -232,26 +232,58 @@ void say_last_words(int signal, const siginfo_t& info, const void* entry) {
   words.write_to(STDERR_FILENO);
 }
 
-// The thread that crashed first; 0: none has. Relaxed: nothing is passed on by it.
+// The thread that crashed first, and its signal; 0: none has. Relaxed: nothing is passed on by
+// them.
 std::atomic<pid_t> speaker{0};
-static_assert(std::atomic<pid_t>::is_always_lock_free);
+std::atomic<int> crashed_by{0};
+static_assert(std::atomic<pid_t>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 
-// True in the thread that is to speak. Others wait there for the process to end by the first one's
-// signal, and go on only where that one is stuck, perhaps before a lock that they hold.
-bool is_to_speak() {
-  if (::getpid() != self().pid) return false;
-  pid_t first = 0;
-  if (speaker.compare_exchange_strong(first, ::gettid(), std::memory_order_relaxed)) return true;
-  if (first != ::gettid()) ::sleep(kLongestSpeechS);
-  return false;
-}
-
-void on_crash(int signal, siginfo_t* info, void* /*context*/) {
-  if (is_to_speak()) say_last_words(signal, *info, __builtin_return_address(0));
+// Ends the process once the signal is not blocked any more.
+void end_by(int signal) {
   struct sigaction plain {};
   plain.sa_handler = SIG_DFL;
   ::sigaction(signal, &plain, nullptr);
-  ::raise(signal);  // blocked until the handler returns
+  ::raise(signal);
+}
+
+void unblock(int signal) {
+  sigset_t one;
+  ::sigemptyset(&one);
+  ::sigaddset(&one, signal);
+  ::pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
+}
+
+// The speaker is stuck: another thread holds a lock of the loader's, or nobody reads what it says.
+void on_long_speech(int /*signal*/) {
+  const int signal = crashed_by.load(std::memory_order_relaxed);
+  end_by(signal);
+  unblock(signal);
+}
+
+void limit_speech() {
+  struct sigaction late {};
+  late.sa_handler = &on_long_speech;
+  ::sigaction(SIGALRM, &late, nullptr);
+  ::alarm(kLongestSpeechS);
+  unblock(SIGALRM);
+}
+
+// True in the thread that is to speak; others wait there for the process to end by its signal.
+bool is_to_speak(int signal) {
+  if (::getpid() != self().pid) return false;
+  pid_t first = 0;
+  if (!speaker.compare_exchange_strong(first, ::gettid(), std::memory_order_relaxed)) {
+    while (first != ::gettid()) ::pause();
+    return false;
+  }
+  crashed_by.store(signal, std::memory_order_relaxed);
+  limit_speech();
+  return true;
+}
+
+void on_crash(int signal, siginfo_t* info, void* /*context*/) {
+  if (is_to_speak(signal)) say_last_words(signal, *info, __builtin_return_address(0));
+  end_by(signal);  // blocked until the handler returns
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
 /* Rank 1 dies, in the way that the first word says, while the others wait for it. */
+#define _GNU_SOURCE
+#include <link.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
@@ -45,6 +47,26 @@ static void fall_together(void) {
   step_over(NULL);
 }
 
+static int hold(struct dl_phdr_info* library, size_t bytes, void* held) {
+  (void)library, (void)bytes;
+  pthread_barrier_wait(held);
+  for (;;) pause();
+}
+
+/* Looks at the libraries, and keeps the loader's lock over them. */
+static void* look_for_ever(void* held) {
+  dl_iterate_phdr(hold, held);
+  return NULL;
+}
+
+static void fall_before_lock(void) {
+  pthread_t other;
+  pthread_barrier_init(&edge, NULL, 2);
+  pthread_create(&other, NULL, look_for_ever, &edge);
+  pthread_barrier_wait(&edge);
+  MPI_Send((void*)64, 100, MPI_BYTE, 0, 5, MPI_COMM_WORLD);
+}
+
 static void die(const char* how) {
   if (strcmp(how, "exits") == 0) exit(MPI_ERR_PROC_ABORTED);
   if (strcmp(how, "hangs up") == 0) { /* the others lose it before its end is known */
@@ -70,6 +92,7 @@ static void die(const char* how) {
     lose_footing((volatile int*)16);
   }
   if (strcmp(how, "together") == 0) fall_together();
+  if (strcmp(how, "before a lock") == 0) fall_before_lock();
   if (strcmp(how, "deep") == 0) _exit(dig(0) & 1);
   if (strcmp(how, "wide") == 0) _exit(spread(3) & 1);
 }

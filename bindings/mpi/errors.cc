@@ -51,7 +51,9 @@ constexpr unsigned kTurnS = 1;
     if (const std::string place = place_of_caller(); !place.empty()) line += ", called in " + place;
   const int status = why.is_mismatch ? kMismatchStatus : code > 0 && code < 126 ? code : 1;
   if (process.world != nullptr) report_use();
-  if (process.world == nullptr && why.blame == wireup::Blame::another)
+  const bool is_turn_of_launcher =
+      process.world == nullptr && why.blame == wireup::Blame::another && !why.is_mismatch;
+  if (is_turn_of_launcher)
     ::sleep(kTurnS);
   else if (world::World* const world = any_world(); world != nullptr)
     world->abort(status, line + "; the job ends", why.blame);

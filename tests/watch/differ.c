@@ -2,7 +2,8 @@
    root, operation, type, count or order, in a blocking or a nonblocking call, on the world or on a
    part of it. "data": broadcasts of different roots, where on the part nobody waits for anybody,
    and many calls after that. "mixed": a blocking call where the others make a nonblocking one.
-   "finalize": MPI_Finalize where the others make a call. */
+   "finalize": MPI_Finalize where the others make a call. "borne": a call where the others are in
+   MPI_Finalize, whose error its maker bears. */
 #include <mpi.h>
 #include <string.h>
 
@@ -25,6 +26,12 @@ static void call(const char* kind, MPI_Comm comm, int differs, int blocks) {
       MPI_Barrier(comm);
     else if (!differs)
       MPI_Ibarrier(comm, &request);
+  } else if (strcmp(kind, "borne") == 0) {
+    if (differs) MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    if (differs && blocks)
+      MPI_Bcast(values, 4, MPI_INT, 0, comm);
+    else if (differs)
+      MPI_Ibcast(values, 4, MPI_INT, 0, comm, &request);
   } else if (strcmp(kind, "root") == 0) {
     int root = differs ? 1 : 0;
     if (blocks)

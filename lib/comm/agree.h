@@ -11,7 +11,7 @@ namespace tutti::comm {
 
 std::function<void()> pause_of(Runtime& runtime);
 // All members of a communicator (of both groups), at a tag of their next collective.
-Meeting meeting_on(Communicator& comm);
+Meeting meeting_on(Communicator& comm, watch::Purpose purpose = watch::Purpose::makes_comm);
 // A number for a communicator, agreed by those who meet, or by the members; it is taken.
 Result<Number> agree_at(Runtime& runtime, const Meeting& meeting);
 Result<Number> agree_over(Communicator& comm);
@@ -19,6 +19,8 @@ Result<Number> agree_over(Communicator& comm);
 // them set.
 Code greatest(Communicator& comm, std::span<std::int64_t> words);
 Code odd_bits(Communicator& comm, std::int64_t& word);
+// The reason of a call that cannot be made, before what the members' words say of that themselves.
+Code explain_failure(Communicator& comm, const Error& error);
 // Makes the communicator of that number; its members settle.
 Result<CommRef> finish(Runtime& runtime, GroupRef group, Number number);
 CommRef finish_inter(Runtime& runtime, const IntercommGroups& sides, Number number);

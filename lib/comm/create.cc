@@ -96,9 +96,9 @@ std::function<void()> pause_of(Runtime& runtime) {
   };
 }
 
-Meeting meeting_on(Communicator& comm) {
+Meeting meeting_on(Communicator& comm, watch::Purpose purpose) {
   const std::vector<int>& members = comm.is_inter() ? comm.state().joint : comm.group().members();
-  return {comm.runtime(), members, {comm.coll_context(), comm.state().next_tag()}};
+  return {comm.runtime(), members, {comm.coll_context(), comm.state().next_tag()}, purpose};
 }
 
 Result<Number> agree_over(Communicator& comm) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/blank.h"
+#include "comm/agree.h"
 #include "comm/fingerprint.h"
 
 namespace tutti::comm {
@@ -213,8 +214,7 @@ namespace {
   const auto choice = goes ? choice_for(comm, shape_of(comm, call), Among::schedules_on_gpus)
                            : tl::unexpected<Error>(goes.error());
   if (choice) return run_schedule(comm, call, *choice);
-  comm.runtime().reason = {choice.error().text};
-  return choice.error().code;
+  return explain_failure(comm, choice.error());
 }
 
 // By the team where the model says so.

@@ -174,8 +174,7 @@ void explain(Communicator& comm, Collective collective, const Agreed& agreed, Wa
 }
 
 std::optional<Code> give_up(Communicator& comm, const Error& error) {
-  comm.runtime().reason = {error.text};
-  return error.code;
+  return explain_failure(comm, error);
 }
 
 Way way_of(Communicator& comm, const CollCall& call, Count bytes) {

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "comm/fingerprint.h"
+#include "comm/scheduled.h"
 
 namespace tutti::comm {
 namespace {
@@ -41,8 +42,9 @@ MeetingPoint place_of(std::string_view text, std::span<const int> members) {
   return {context_of(hash), static_cast<int>(hash & 0x7fff'ffffU)};
 }
 
-Meeting::Meeting(Runtime& runtime, std::span<const int> members, const MeetingPoint& place)
-    : runtime_(runtime), members_(members), place_(place) {
+Meeting::Meeting(Runtime& runtime, std::span<const int> members, const MeetingPoint& place,
+                 watch::Purpose purpose)
+    : runtime_(runtime), members_(members), place_(place), purpose_(purpose) {
   const auto me = std::find(members.begin(), members.end(), runtime.rank());
   if (me != members.end()) rank_ = static_cast<int>(me - members.begin());
 }
@@ -67,9 +69,8 @@ Meeting::Planned Meeting::plan(coll::RankCall call, const char* algorithm,
   binding.context = place_.context;
   binding.tag = place_.tag;
   const Count bytes = binding.type == nullptr ? words.count : words.count * binding.type->size();
-  binding.fingerprint =
-      watch::own_print(watch::Purpose::makes_comm,
-                       fingerprint_of(call.collective, binding.op, call.root, bytes, binding.type));
+  binding.fingerprint = watch::own_print(
+      purpose_, fingerprint_of(call.collective, binding.op, call.root, bytes, binding.type));
   binding.rank = rank_;
   binding.peers = members_;
   return run;
@@ -77,7 +78,9 @@ Meeting::Planned Meeting::plan(coll::RankCall call, const char* algorithm,
 
 Code Meeting::run(Planned planned) const {
   planned->begin();
-  return engine::wait(runtime_.endpoint, *planned);
+  const Code code = engine::wait(runtime_.endpoint, *planned);
+  if (code != Code::ok) runtime_.reason = reason_of(*planned);
+  return code;
 }
 
 Meeting::Planned Meeting::plan_maximum(std::span<std::int64_t> values) const {

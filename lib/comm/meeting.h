@@ -9,6 +9,7 @@
 
 #include "coll/coll.h"
 #include "comm/context.h"
+#include "watch/calls.h"
 
 namespace tutti::comm {
 
@@ -25,8 +26,10 @@ MeetingPoint place_of(std::string_view text, std::span<const int> members);
 
 class Meeting {
  public:
-  // members: ranks in the job, in the order all know; outlives the meeting.
-  Meeting(Runtime& runtime, std::span<const int> members, const MeetingPoint& place);
+  // members: ranks in the job, in the order all know; outlives the meeting. purpose: how a mismatch
+  // names what is said here.
+  Meeting(Runtime& runtime, std::span<const int> members, const MeetingPoint& place,
+          watch::Purpose purpose = watch::Purpose::makes_comm);
 
   int rank() const { return rank_; }  // -1: not a member
   int size() const { return static_cast<int>(members_.size()); }
@@ -56,6 +59,7 @@ class Meeting {
   Runtime& runtime_;
   std::span<const int> members_;
   MeetingPoint place_;
+  watch::Purpose purpose_;
   int rank_ = -1;
 };
 

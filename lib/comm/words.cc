@@ -15,6 +15,7 @@ namespace tutti::comm {
   call.op = types::predefined_op(op);
   call.in_place = true;
   call.purpose = watch::Purpose::asks;
+  comm.runtime().reason = {};  // what is there after a failure is this one's
   return run_said(comm, call);
 }
 
@@ -26,6 +27,12 @@ namespace tutti::comm {
 [[gnu::cold]] Code odd_bits(Communicator& comm, std::int64_t& word) {
   constexpr Handle kBxor = 0x2a;  // MPI_BXOR
   return fold_words(comm, std::span(&word, 1), kBxor);
+}
+
+[[gnu::cold]] Code explain_failure(Communicator& comm, const Error& error) {
+  Reason& why = comm.runtime().reason;
+  why.text = error.text + (why.text.empty() ? "" : ": " + why.text);
+  return error.code;
 }
 
 }  // namespace tutti::comm

@@ -141,7 +141,7 @@ class CallStreams final : public types::Enqueued {
   void look_at_members();
   bool is_any_reached();
   void watch();
-  const char* say_silence();
+  const char* say_silence(int seconds, bool is_barred);
   std::string oldest_call();
   void forget(const CallLine& line);
 

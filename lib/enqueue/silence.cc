@@ -45,7 +45,8 @@ void CallStreams::watch() {
     futex_sleep(watch_word_, 0, kLooksEvery_ms);
     const std::uint64_t now = asked.load(std::memory_order_relaxed);
     if (now == seen && (now & kAsks) != 0) {
-      if (++looks >= kPatience_s && told == nullptr) told = say_silence();
+      if (++looks >= kPatience_s && told == nullptr)
+        told = say_silence(looks, (now & kIsBarred) != 0);
       continue;
     }
     if (told != nullptr)
@@ -57,17 +58,15 @@ void CallStreams::watch() {
 }
 
 // Of which function it was said; null: there is nothing to say now.
-const char* CallStreams::say_silence() {
+const char* CallStreams::say_silence(int seconds, bool is_barred) {
   const std::string waits = oldest_call();
   const char* const function = asked_.load(std::memory_order_relaxed);
   if (waits.empty() || function == nullptr) return nullptr;
-  // relaxed: for a line to a person.
-  const bool is_barred = (world_.watch().asked.load(std::memory_order_relaxed) & kIsBarred) != 0;
   wireup::Wireup& me = world_.wireup();
   log::warn(std::string("on host ") +
             me.segment().host(static_cast<std::uint32_t>(me.host())).name +
-            " the GPU's driver has not answered " + function + " for " +
-            std::to_string(kPatience_s) + " s, and " + waits + " cannot end without" +
+            " the GPU's driver has not answered " + function + " for " + std::to_string(seconds) +
+            " s, and " + waits + " cannot end without" +
             (is_barred ? std::string(": ") + kSilentDriver : ""));
   return function;
 }

@@ -12,8 +12,8 @@
 
 namespace tutti::device::cuda {
 
-// Whether it is known to have no answer while a thread waits inside of the driver for a stream that
-// stands still (records 0062, 0070).
+// Whether it is known to have no answer only because a thread waits inside of the driver for a
+// stream that stands still (records 0062, 0070). What waits for the stream by itself is none.
 constexpr bool is_barred(std::string_view function) {
   constexpr std::string_view kBarred[] = {"cuLaunchKernel",
                                           "cuMemcpyAsync",
@@ -21,10 +21,7 @@ constexpr bool is_barred(std::string_view function) {
                                           "cuEventCreate",
                                           "cuStreamCreateWithPriority",
                                           "cuMemAlloc",
-                                          "cuMemHostAlloc",
-                                          "cuMemFree",
-                                          "cuMemFreeHost",
-                                          "cuModuleLoadData"};
+                                          "cuMemHostAlloc"};
   return std::ranges::find(kBarred, function) != std::end(kBarred);
 }
 

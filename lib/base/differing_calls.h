@@ -10,7 +10,7 @@ namespace tutti {
 // themselves has words that stand for several functions: alike, they may still be different ones.
 inline std::string differ_in(std::string_view one, std::string_view other) {
   const bool is_one =
-      one.starts_with("MPI_") && one.substr(0, one.find('(')) == other.substr(0, other.find('('));
+      one.starts_with("MPI") && one.substr(0, one.find('(')) == other.substr(0, other.find('('));
   return is_one ? "ranks give a collective different arguments: "
                 : "ranks call different collectives: ";
 }

@@ -90,9 +90,13 @@ struct TeamCall {
   const Uneven* uneven = nullptr;
 };
 
-// Why a call fails: the members' calls do not match, or one of them could not do its part, or
-// another one has given up, which knows why; or says that it has met calls that do not match.
-enum class FailureCause : std::uint8_t { mismatch, failure, failed_there, mismatch_there };
+// Why a call fails.
+enum class FailureCause : std::uint8_t {
+  mismatch,        // this member has met calls that do not match
+  failure,         // it could not do its part
+  failed_there,    // another one has given up, and knows why
+  mismatch_there,  // another one says that it has met calls that do not match
+};
 
 // While a team call waits it must let messages move and sleep properly: this is how.
 struct Waiting {

@@ -240,7 +240,7 @@ MessageFailure Core::sender_failure(const Transfer& transfer) const {
   const std::string call = describe_call(transfer.fingerprint) + number_of_call(transfer);
   return {differs ? "ranks call different collectives, or give one different arguments: " + rank +
                         " has found that, and gave up on " + call
-                  : rank + " could not do its part of " + call,
+                  : rank + " gave up a call in the place of " + call,
           differs, true};
 }
 

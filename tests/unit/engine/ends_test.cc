@@ -99,6 +99,9 @@ TEST_CASE("a run that fails takes back what it has offered, and says so in its p
   REQUIRE(worlds.until([&] { return asked->done; }));
   CHECK(asked->status.code == Code::other);
   CHECK(got == Bytes(kLong));
+  // It has met another call, and says that.
+  CHECK(worlds[1].failure_of(*asked).is_theirs);
+  CHECK(worlds[1].failure_of(*asked).is_mismatch);
   worlds[1].release(asked);
 }
 

@@ -325,7 +325,7 @@ TEST_CASE("ranks in different collectives are told, by name", "[p2p][protocol]")
     REQUIRE(worlds.until([&] { return word->done && heard->done; }));
     REQUIRE(worlds[1].failure_of(*heard).is_theirs);
     REQUIRE_FALSE(worlds[1].failure_of(*heard).is_mismatch);
-    REQUIRE(worlds[1].failure_of(*heard).text.find("rank 0 could not do its part of") == 0);
+    REQUIRE(worlds[1].failure_of(*heard).text.find("rank 0 gave up a call in the place of") == 0);
     word = worlds[0].send(Mode::standard, 1, {3, 0, 21, p2p::kSenderDiffers}, plain(data));
     heard = worlds[1].recv(0, {3, 0, 21, 12}, plain(into));
     REQUIRE(worlds.until([&] { return word->done && heard->done; }));

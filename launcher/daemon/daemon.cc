@@ -211,7 +211,7 @@ void Daemon::on_signal(int number) {
   if (number == SIGTERM && !place_.by_hand && place_.signals.is_open() && ::getppid() == keeper_)
     return;
   const bool ends = number == SIGINT || number == SIGQUIT || number == SIGHUP;
-  if (number == SIGTERM) cut_off(kTold);
+  if (number == SIGTERM) cut_off(place_.by_hand ? 1 : kTold);
   if (ends && place_.by_hand) cut_off(1);
   // The others come from a terminal that we happen to share; the head forwards what is meant.
 }

@@ -62,7 +62,7 @@ void sweep_leftovers(const std::vector<std::string>& environment);
 
 // Of a daemon started by hand: the job goes on in another round, come again.
 inline constexpr int kComeAgain = 250;
-// Of a daemon that SIGTERM told to end.
+// Of another daemon that SIGTERM told to end.
 inline constexpr int kTold = 251;
 // Serves one job and returns the process's exit status. The caller is a process of its own.
 int run_daemon(DaemonPlace place);

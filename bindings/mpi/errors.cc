@@ -36,6 +36,7 @@ std::string loss_behind(int code) {
 
 // After MPI_Finalize in vain: the launcher, which knows the rank to blame, ends the job meanwhile,
 // or it goes on without that one, and so may the others (--enable-recovery).
+// It may not know of a mismatch: who met that may bear it.
 constexpr unsigned kTurnS = 1;
 
 [[noreturn]] void end_job(const char* function, int code, const std::string& where,

@@ -8,7 +8,8 @@
 namespace tutti::launch::job {
 namespace {
 
-constexpr std::chrono::seconds kReasonDelay{1};  // between a victim's word and the reason's
+// Between a victim's word and the reason's, which waits for addr2line before it speaks (2 s).
+constexpr std::chrono::seconds kReasonDelay{3};
 
 }  // namespace
 

@@ -6,8 +6,8 @@
 #include <link.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/auxv.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <unwind.h>
 
@@ -43,8 +43,7 @@ struct Self {
   pid_t pid = 0;
   std::uintptr_t stack_end = 0;    // below it the main thread's stack does not grow; 0: not known
   std::uintptr_t stack_bytes = 0;  // that it may have
-  const void* program = nullptr;   // where it begins
-  std::string program_file;        // whatever the working folder is by then
+  ProgramFile program;
 };
 Self& self() {
   static auto& self = *new Self;
@@ -125,8 +124,8 @@ void look_up_in(CrashStack& stack, const Dl_info& file, CrashLines& lines) {
     whose[count] = &stack.frames[i];
     places[count++].address = address_in_file(place_of(stack, i), file);
   }
-  const bool is_program = file.dli_fbase == self().program;
-  lines.ask(is_program ? self().program_file.c_str() : file.dli_fname,
+  const ProgramFile& program = self().program;
+  lines.ask(file.dli_fbase == program.begin ? program.path.c_str() : file.dli_fname,
             std::span(places).first(count));
   for (std::size_t i = 0; i < count; ++i) {
     whose[i]->place = places[i].line;
@@ -146,7 +145,8 @@ void look_up(CrashStack& stack, const void* library, CrashLines& lines) {
       const CrashFrame& frame = stack.frames[i];
       const void* const file = frame.in.dli_fbase;
       const bool is_asked = file != nullptr && file != library && !frame.is_looked_up;
-      if (is_asked && is_program == (file == self().program)) look_up_in(stack, frame.in, lines);
+      if (is_asked && is_program == (file == self().program.begin))
+        look_up_in(stack, frame.in, lines);
     }
 }
 
@@ -232,11 +232,10 @@ void say_last_words(int signal, const siginfo_t& info, const void* entry) {
   words.write_to(STDERR_FILENO);
 }
 
-// The thread that crashed first, and its signal; 0: none has. Relaxed: nothing is passed on by
-// them.
+// The thread that crashed first; 0: none has. Relaxed: nothing is passed on by it.
 std::atomic<pid_t> speaker{0};
-std::atomic<int> crashed_by{0};
-static_assert(std::atomic<pid_t>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
+static_assert(std::atomic<pid_t>::is_always_lock_free);
+int crashed_by = 0;  // the speaker's signal, which only that thread looks at
 
 // Ends the process once the signal is not blocked any more.
 void end_by(int signal) {
@@ -254,17 +253,29 @@ void unblock(int signal) {
 }
 
 // The speaker is stuck: another thread holds a lock of the loader's, or nobody reads what it says.
-void on_long_speech(int /*signal*/) {
-  const int signal = crashed_by.load(std::memory_order_relaxed);
-  end_by(signal);
-  unblock(signal);
+// Alarms of the program's own say nothing of that.
+void on_long_speech(int /*signal*/, siginfo_t* info, void* /*context*/) {
+  if (info->si_code != SI_TIMER || info->si_value.sival_ptr != &crashed_by) return;
+  end_by(crashed_by);
+  unblock(crashed_by);
 }
 
+// By a timer whose signal is for this thread: one for the process another thread could take
+// (sigwait). The system's own call takes no memory.
 void limit_speech() {
   struct sigaction late {};
-  late.sa_handler = &on_long_speech;
+  late.sa_sigaction = &on_long_speech;
+  late.sa_flags = SA_SIGINFO | SA_RESTART;
   ::sigaction(SIGALRM, &late, nullptr);
-  ::alarm(kLongestSpeechS);
+  sigevent to_us{};
+  to_us.sigev_notify = SIGEV_THREAD_ID;
+  to_us.sigev_signo = SIGALRM;
+  to_us.sigev_value.sival_ptr = &crashed_by;
+  to_us._sigev_un._tid = ::gettid();
+  int timer = 0;
+  const itimerspec limit{.it_interval = {}, .it_value = {.tv_sec = kLongestSpeechS, .tv_nsec = 0}};
+  if (::syscall(SYS_timer_create, CLOCK_MONOTONIC, &to_us, &timer) == 0)
+    ::syscall(SYS_timer_settime, timer, 0, &limit, nullptr);
   unblock(SIGALRM);
 }
 
@@ -273,10 +284,10 @@ bool is_to_speak(int signal) {
   if (::getpid() != self().pid) return false;
   pid_t first = 0;
   if (!speaker.compare_exchange_strong(first, ::gettid(), std::memory_order_relaxed)) {
-    while (first != ::gettid()) ::pause();
-    return false;
+    if (first == ::gettid()) return false;  // it crashed again while it spoke
+    for (;;) ::pause();
   }
-  crashed_by.store(signal, std::memory_order_relaxed);
+  crashed_by = signal;
   limit_speech();
   return true;
 }
@@ -312,10 +323,7 @@ void watch_for_crashes(std::string who) {
   self().name = std::move(who);
   self().pid = ::getpid();
   note_stack();
-  Dl_info program{};
-  ::dladdr(reinterpret_cast<const void*>(::getauxval(AT_ENTRY)), &program);
-  self().program = program.dli_fbase;
-  self().program_file = "/proc/" + std::to_string(self().pid) + "/exe";
+  self().program = program_file();
   // A stack that overflowed has no room for a handler.
   static std::array<char, kStackBytes> room;
   stack_t other{}, before{};

@@ -32,15 +32,13 @@ _Unwind_Reason_Code look_at(_Unwind_Context* context, void* into) {
   return _URC_END_OF_STACK;
 }
 
-// The loader knows the program by the word it was started with.
-std::string file_of(const Dl_info& info) {
-  Dl_info program{};
-  ::dladdr(reinterpret_cast<const void*>(::getauxval(AT_ENTRY)), &program);
-  if (info.dli_fbase != program.dli_fbase) return info.dli_fname;
-  return "/proc/" + std::to_string(::getpid()) + "/exe";
-}
-
 }  // namespace
+
+ProgramFile program_file() {
+  Dl_info info{};
+  ::dladdr(reinterpret_cast<const void*>(::getauxval(AT_ENTRY)), &info);
+  return {info.dli_fbase, "/proc/" + std::to_string(::getpid()) + "/exe"};
+}
 
 // Of "main at a.c:3 (discriminator 2)", "main at ??:?", "?? ??:0".
 std::string_view known_place(std::string_view line) {
@@ -64,8 +62,10 @@ std::string place_of_caller() {
   if (caller.at == nullptr || ::dladdr(caller.at, &info) == 0) return "";
   SourcePlace place;
   place.address = address_in_file(caller.at, info);
+  const ProgramFile program = program_file();
   CrashLines lines;
-  lines.ask(file_of(info).c_str(), std::span(&place, 1));
+  lines.ask(info.dli_fbase == program.begin ? program.path.c_str() : info.dli_fname,
+            std::span(&place, 1));
   return std::string(place.line);
 }
 

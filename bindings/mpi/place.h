@@ -13,6 +13,14 @@ namespace tutti::mpi {
 // Starts addr2line, for two seconds at most.
 std::string place_of_caller();
 
+// The program: where it begins in memory, and its file by a name that holds whatever the working
+// folder is by then. The loader knows it by the word it was started with.
+struct ProgramFile {
+  const void* begin = nullptr;
+  std::string path;
+};
+ProgramFile program_file();
+
 // As addr2line and debuggers count: from the file's beginning, or as it is where a program is
 // linked to lie at one address. Safe in a signal handler.
 std::uintptr_t address_in_file(const void* at, const Dl_info& info);

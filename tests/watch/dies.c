@@ -1,5 +1,4 @@
 /* Rank 1 dies, in the way that the first word says, while the others wait for it. */
-#define _GNU_SOURCE
 #include <link.h>
 #include <mpi.h>
 #include <pthread.h>
@@ -51,6 +50,7 @@ static int hold(struct dl_phdr_info* library, size_t bytes, void* held) {
   (void)library, (void)bytes;
   pthread_barrier_wait(held);
   for (;;) pause();
+  return 0;
 }
 
 /* Looks at the libraries, and keeps the loader's lock over them. */
@@ -59,8 +59,29 @@ static void* look_for_ever(void* held) {
   return NULL;
 }
 
+/* Takes every signal that is for the process. */
+static void* take_all(void* nothing) {
+  sigset_t all;
+  int taken;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, NULL);
+  while (sigwait(&all, &taken) == 0) continue;
+  return nothing;
+}
+
+/* An alarm of the program's own waits to be heard. */
+static void fall_alarmed(void) {
+  sigset_t alarms;
+  sigemptyset(&alarms);
+  sigaddset(&alarms, SIGALRM);
+  pthread_sigmask(SIG_BLOCK, &alarms, NULL);
+  raise(SIGALRM);
+  lose_footing((volatile int*)16);
+}
+
 static void fall_before_lock(void) {
   pthread_t other;
+  pthread_create(&other, NULL, take_all, NULL);
   pthread_barrier_init(&edge, NULL, 2);
   pthread_create(&other, NULL, look_for_ever, &edge);
   pthread_barrier_wait(&edge);
@@ -93,6 +114,7 @@ static void die(const char* how) {
   }
   if (strcmp(how, "together") == 0) fall_together();
   if (strcmp(how, "before a lock") == 0) fall_before_lock();
+  if (strcmp(how, "alarmed") == 0) fall_alarmed();
   if (strcmp(how, "deep") == 0) _exit(dig(0) & 1);
   if (strcmp(how, "wide") == 0) _exit(spread(3) & 1);
 }

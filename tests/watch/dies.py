@@ -126,6 +126,8 @@ def main():
     status, said = run(prun, program, "outside", env=dict(os.environ, PATH="/nowhere"))
     check(status == 139 and re.search(r"^    lose_footing\+0x\w+ \(", said, re.M) and "addr2line -e" in said, "functions are, where addr2line is not installed", said)
     together(prun, program)
+    status, said = run(prun, program, "alarmed")
+    check(status == 139 and re.search(r"^    lose_footing", said, re.M), "an alarm of the program's own cuts no last words short", said)
     status, said = run(prun, program, "before a lock")
     check(status == 139 and "was killed by signal 11" in said, "it dies also where another thread holds a lock that a stack needs", said)
     places = places_of(prun)

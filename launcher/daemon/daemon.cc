@@ -49,6 +49,9 @@ class Daemon {
   void beat();
   void on_frame(control::Frame&& one);
   void cut_off(int status);
+  int status_when_told(int signal) const {
+    return signal == SIGTERM && !place_.by_hand ? kTold : 1;
+  }
   void on_signal(int number);
   void hear_keeper();
   void reap();
@@ -211,8 +214,7 @@ void Daemon::on_signal(int number) {
   if (number == SIGTERM && !place_.by_hand && place_.signals.is_open() && ::getppid() == keeper_)
     return;
   const bool ends = number == SIGINT || number == SIGQUIT || number == SIGHUP;
-  if (number == SIGTERM) cut_off(place_.by_hand ? 1 : kTold);
-  if (ends && place_.by_hand) cut_off(1);
+  if (number == SIGTERM || (ends && place_.by_hand)) cut_off(status_when_told(number));
   // The others come from a terminal that we happen to share; the head forwards what is meant.
 }
 
@@ -222,7 +224,7 @@ void Daemon::hear_keeper() {
   if (got == 0) loop_.forget(place_.signals.get());  // SIGTERM says the same
   if (got != 1 || number == 0) return;
   const bool ends = number == SIGTERM || number == SIGINT || number == SIGQUIT || number == SIGHUP;
-  if (ends && !has_launched_) return cut_off(number == SIGTERM ? kTold : 1);
+  if (ends && !has_launched_) return cut_off(status_when_told(number));
   if (!echoes_.is_new_from_keeper(number)) return;
   if (number != SIGCONT) return ranks_.signal(number);
   signal_descendants(SIGCONT, [this](pid_t child) { return below_.has_started(child); });

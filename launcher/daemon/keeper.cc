@@ -39,8 +39,6 @@ namespace {
 
 constexpr int kLookMs = 100;
 constexpr std::int64_t kGraceNs = 2'000'000'000;  // a healthy daemon needs less to end its ranks
-constexpr const char* kOverdue =
-    "the daemon did not end within 2 s of its job's, and was killed by its keeper";
 
 bool has_children() {
   siginfo_t any{};
@@ -117,8 +115,8 @@ class KeeperSignals {
 };
 
 struct Ended {
-  int status = 0;  // as wait(2) gives it
-  bool is_overdue = false;
+  int status = 0;           // as wait(2) gives it
+  bool is_overdue = false;  // and was killed for that
 };
 
 // Signals are passed on to it; when `channel` (-1: none) closes, it has kGraceNs.
@@ -128,7 +126,10 @@ Ended wait_for(pid_t below, int channel, const KeeperSignals& signals) {
   Ended end;
   for (;;) {
     const pid_t seen = ::waitpid(below, &end.status, WNOHANG);
-    if (seen == below || (seen < 0 && errno != EINTR)) return end;
+    if (seen == below || (seen < 0 && errno != EINTR)) {
+      end.is_overdue = end.is_overdue && WIFSIGNALED(end.status);  // it may have ended just then
+      return end;
+    }
     std::array<pollfd, 3> look{{{ended.get(), POLLIN, 0},
                                 {closed_ns == 0 ? channel : -1, 0, 0},
                                 {signals.fd(), POLLIN, 0}}};
@@ -158,6 +159,12 @@ std::string killed_by(int signal) {
   if (name != nullptr) text += std::string(" (SIG") + name + ")";
   if (signal == SIGKILL) text += ", perhaps by the out-of-memory killer";
   return text;
+}
+
+// "the daemon did not end within 2 s of its job's, and was killed by its keeper"
+static std::string overdue_words() {
+  return "the daemon did not end within " + std::to_string(kGraceNs / 1'000'000'000) +
+         " s of its job's, and was killed by its keeper";
 }
 
 std::string end_of_daemon(int exit_status) {
@@ -213,7 +220,7 @@ int run_kept_daemon(DaemonPlace place) {
   const auto after = [&place](int status, bool is_overdue) {
     // One that was started by hand ends with the status of its job.
     const bool says_status = WIFSIGNALED(status) || !place.by_hand;
-    const std::string words = is_overdue    ? kOverdue
+    const std::string words = is_overdue    ? overdue_words()
                               : says_status ? end_of_daemon(code_of(status))
                                             : "";
     if (!words.empty()) std::fprintf(stderr, "%s\n", words.c_str());

@@ -50,8 +50,8 @@ struct SeenRank {
   std::uint64_t sequence = 0;
   std::uint64_t kept_messages = 0, kept_bytes = 0;  // that came and were not received yet
   std::uint64_t kept_waiting = 0;                   // of them whose senders wait for room
-  std::uint64_t asked =
-      0;  // WatchRecord::asked: whether, and for what, it waits for a GPU's driver
+  // WatchRecord::asked: whether, and for what, it waits for a GPU's driver.
+  std::uint64_t asked = 0;
   template <class F>
   void fields(F&& f) {
     f("kept_messages", kept_messages), f("kept_bytes", kept_bytes);

@@ -173,10 +173,6 @@ void explain(Communicator& comm, Collective collective, const Agreed& agreed, Wa
   explain_gpus(comm, line);
 }
 
-std::optional<Code> give_up(Communicator& comm, const Error& error) {
-  return explain_failure(comm, error);
-}
-
 Way way_of(Communicator& comm, const CollCall& call, Count bytes) {
   GpuCalls& calls = *comm.state().gpu_calls;
   const select::Contest::Mask can = ways_of(calls, call.collective);
@@ -256,11 +252,12 @@ std::optional<Code> run_on_gpus(Communicator& comm, const CollCall& call) {
   if (where.device < 0 && !where.on_host) where.device = calls.device;  // it has nothing to move
   GpuTurn turn(comm.runtime());
   auto agreed = agree(comm, said, obstacle(comm, call, where, turn), turn);
-  if (!agreed) return give_up(comm, agreed.error());
+  if (!agreed) return explain_failure(comm, agreed.error());
   learn(comm, agreed->last_ns);
   if (!agreed->is_alike) return std::nullopt;  // ours say who differs
   if (agreed->obstacle == Obstacle::none && !calls.is_planned) {
-    if (const auto made = plan(comm, where.device); !made) return give_up(comm, made.error());
+    if (const auto made = plan(comm, where.device); !made)
+      return explain_failure(comm, made.error());
     calls.contests.clear();  // they knew of no levels
     if (!calls.can[Way::library] && !calls.can[Way::levels]) agreed->obstacle = Obstacle::no_team;
   }

@@ -46,37 +46,37 @@ void ShmTeam::choose_move(Work& work) {
   work.form = &ShmTeam::move_long;
 }
 
-Code ShmTeam::move_own(Work& work) {
+// What a member gives itself, up to that byte. In rounds it goes part by part beside what is given
+// to others: where one block is for all, the part is in this core's cache then (record 0071).
+// Derived types go in long pieces, device memory at once: each piece has a price.
+Code ShmTeam::move_own(Work& work, Count upto) {
   Exchange& exchange = *work.exchange;
-  if (exchange.is_own_moved) return Code::ok;
-  exchange.is_own_moved = true;
-  if (!exchange.moves_own()) return Code::ok;
-  const types::Buffer from = exchange.given(exchange.me);
-  if (from.bytes == 0) return Code::ok;
-  const types::Buffer into = exchange.taken(exchange.me);
+  if (exchange.is_own_moved || !exchange.moves_own()) return Code::ok;
+  const types::Buffer from = exchange.given(me_);
+  const types::Buffer into = exchange.taken(me_);
   const Count bytes = std::min(from.bytes, into.bytes);
-  if (bytes > static_cast<Count>(kMostCopied) && from.device == nullptr && into.device == nullptr)
-    return move_own_piece(work, from, into);
-  if (from.is_contiguous() && into.is_contiguous()) [[likely]] {
-    std::memcpy(into.at(), from.at(), static_cast<std::size_t>(bytes));
-    return Code::ok;
+  const bool is_plain = from.is_contiguous() && into.is_contiguous();
+  const bool is_host = from.device == nullptr && into.device == nullptr;
+  const Count end = is_plain ? std::min(upto, bytes) : bytes;
+  const Count most = is_host ? static_cast<Count>(kMostCopied) : bytes;
+  Count& at = exchange.own_copied;
+  while (at < end) {
+    const Count piece = std::min(end - at, most);
+    const auto length = static_cast<std::size_t>(piece);
+    if (!is_plain)
+      types::copy(from.part(at, piece), into.part(at, piece));
+    else if (exchange.rounds == 0)
+      std::memcpy(into.at() + at, from.at() + at, length);
+    else
+      copy_by(stores_for(exchange), into.at() + at, from.at() + at, length);
+    at += piece;
+    copied_ += length;
+    if (at < end && has_copied_much()) return pause();
   }
-  types::copy(from, into);
+  exchange.is_own_moved = at == bytes;
   note_failure(from.device);
   note_failure(into.device);
   return Code::ok;
-}
-
-// The next one. Messages move before the one after it.
-Code ShmTeam::move_own_piece(Work& work, const types::Buffer& from, const types::Buffer& into) {
-  Count& at = work.exchange->own_copied;
-  const Count left = std::min(from.bytes, into.bytes) - at;
-  const Count bytes = std::min(left, static_cast<Count>(kMostCopied));
-  types::copy(from.part(at, bytes), into.part(at, bytes));
-  copied_ += static_cast<std::size_t>(bytes);
-  at = bytes < left ? at + bytes : 0;
-  work.exchange->is_own_moved = at == 0;
-  return at == 0 ? Code::ok : pause();
 }
 
 // As move_short, of one giver whose block is for all.
@@ -149,7 +149,8 @@ Code ShmTeam::move_in_rounds(Work& work) {
         if (const Code code = give_round(exchange, k); code != Code::ok) return code;
       work.enter(Work::Stage::take);
     }
-    if (const Code code = move_own(work); code != Code::ok) return code;
+    const Count upto = k < exchange.rounds ? (k + 1) * exchange.part : kAll;
+    if (const Code code = move_own(work, upto); code != Code::ok) return code;
     if (k >= 1 && exchange.takes(me_))
       if (const Code code = take_round(work, k - 1); code != Code::ok) return code;
     work.enter(Work::Stage::give);
@@ -177,8 +178,10 @@ Code ShmTeam::come_to_move(Work& work) {
     work.has_spoken = true;
     if (const Code code = give_ahead(exchange); code != Code::ok) return code;
   }
-  if (exchange.ahead > 0 || !exchange.gives_away())  // nobody waits for it
-    if (const Code code = move_own(work); code != Code::ok) return code;
+  if (exchange.ahead > 0 || !exchange.gives_away()) {  // nobody waits for it
+    const Count upto = exchange.ahead > 0 ? exchange.part : kAll;
+    if (const Code code = move_own(work, upto); code != Code::ok) return code;
+  }
   for (; work.member < size_; ++work.member) {
     if (!exchange.hears(work.member)) continue;
     if (const Code code = hear(work.member, work.call.fingerprint); code != Code::ok) return code;
@@ -260,22 +263,23 @@ Code ShmTeam::take_round(Work& work, Count round) {
 void ShmTeam::take_part(Exchange& exchange, int giver, Count offset, const std::byte* in,
                         Count bytes) {
   const types::Buffer into = exchange.taken(giver);
-  if (exchange.rounds <= exchange.depth || !into.is_contiguous())
-    return unpack(into, offset, in, bytes);
-  if (!exchange.stores) exchange.stores = stores_for(exchange);
+  if (!into.is_contiguous()) return unpack(into, offset, in, bytes);
+  const Stores stores = stores_for(exchange);
   const auto length = static_cast<std::size_t>(bytes);
-  if (!exchange.stores_are_timed) return copy_by(*exchange.stores, into.at() + offset, in, length);
-  exchange.storing_ns += timed_copy(*exchange.stores, into.at() + offset, in, length);
+  if (!exchange.stores_are_timed) return copy_by(stores, into.at() + offset, in, length);
+  exchange.storing_ns += timed_copy(stores, into.at() + offset, in, length);
   exchange.stored += bytes;
 }
 
 Stores ShmTeam::stores_for(Exchange& exchange) {
-  if (is_oversubscribed_) return Stores::ordinary;  // as in begin_round()
-  stores_.resize(kBlockSizes);
-  Judge& judge = stores_[block_size(exchange.longest)];
-  const unsigned way = judge.next();
-  exchange.stores_are_timed = judge.asks();
-  return static_cast<Stores>(way);
+  if (exchange.rounds <= exchange.depth || is_oversubscribed_) return Stores::ordinary;
+  if (!exchange.stores) {
+    stores_.resize(kBlockSizes);
+    Judge& judge = stores_[block_size(exchange.longest)];
+    exchange.stores = static_cast<Stores>(judge.next());
+    exchange.stores_are_timed = judge.asks();
+  }
+  return *exchange.stores;
 }
 
 void ShmTeam::judge_stores(const Exchange& exchange) {

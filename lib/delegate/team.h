@@ -11,6 +11,7 @@
 
 #include <array>
 #include <atomic>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -119,8 +120,8 @@ class ShmTeam final : public Team {
   void take_part(Exchange& exchange, int giver, Count offset, const std::byte* in, Count bytes);
   Stores stores_for(Exchange& exchange);
   void judge_stores(const Exchange& exchange);
-  Code move_own(Work& work);
-  Code move_own_piece(Work& work, const types::Buffer& from, const types::Buffer& into);
+  static constexpr Count kAll = std::numeric_limits<Count>::max();
+  Code move_own(Work& work, Count upto = kAll);
 
   // direct.cc: long blocks read from the givers' own memory.
   bool may_read(Count block) const;

@@ -18,17 +18,19 @@
 
 namespace tutti::delegate {
 
-// Why a rank gave up on the team: two members who call different things. Any member can say it.
-// All zero at first, like the segment.
+// Why a rank gave up on the team: what two members say does not match. Any member can say it. All
+// zero at first, like the segment.
 struct Fault {
   enum class Kind : std::uint32_t {
     other,  // a reason of its own
     different_calls,
     left_without,  // `member` has left the call of `teller` and gave nothing
+    too_long,      // `member` gives `teller` more bytes than that has room for
   };
   Kind kind;
-  std::int32_t teller, member;  // members of the team
-  std::uint32_t calls, theirs;  // fingerprints of what these call
+  std::int32_t teller, member;       // members of the team
+  std::uint32_t calls, theirs;       // fingerprints of what these call
+  std::int64_t bytes = 0, room = 0;  // of a block that is too long
 };
 
 // Who is in the area. A member's place is given up once: by itself, or, when it is gone, by whoever

@@ -175,35 +175,43 @@ void ShmTeam::end_call() {
   wake_others();
 }
 
-Code ShmTeam::mismatch(const Fault& fault) {
+std::string ShmTeam::describe(const Fault& fault) const {
+  const std::string teller = "rank " + std::to_string(job_rank(fault.teller)),
+                    member = "rank " + std::to_string(job_rank(fault.member));
+  if (fault.kind == Fault::Kind::too_long)
+    return member + " gives " + std::to_string(fault.bytes) + " bytes to " + teller +
+           ", which has room for " + std::to_string(fault.room);
   const bool has_left = fault.kind == Fault::Kind::left_without;
   const std::string calls = waiting_.describe(fault.calls);
   const std::string theirs = has_left ? calls : waiting_.describe(fault.theirs);
-  std::string line = differ_in(calls, theirs) + "rank " + std::to_string(job_rank(fault.teller)) +
-                     " calls " + calls + ", rank " + std::to_string(job_rank(fault.member));
-  if (has_left) {
-    line += " has left that call and gave nothing: it named another root";
-  } else {
-    line += " calls " + theirs;
-    if (calls == theirs)
-      line += "; their codes differ: " + std::to_string(fault.calls) + " and " +
-              std::to_string(fault.theirs);
-  }
-  if (waiting_.overlook != nullptr) {
-    waiting_.overlook(waiting_.self, std::move(line));
-    return Code::ok;
-  }
-  control(me_).fault = fault;  // break_off() publishes it
-  waiting_.explain(waiting_.self, std::move(line),
-                   fault.teller == me_ ? FailureCause::mismatch : FailureCause::mismatch_there);
-  return Code::other;
+  std::string line = differ_in(calls, theirs) + teller + " calls " + calls + ", " + member;
+  if (has_left) return line + " has left that call and gave nothing: it named another root";
+  line += " calls " + theirs;
+  if (calls == theirs)
+    line += "; their codes differ: " + std::to_string(fault.calls) + " and " +
+            std::to_string(fault.theirs);
+  return line;
+}
+
+Code ShmTeam::mismatch(const Fault& fault) {
+  if (waiting_.overlook == nullptr) return give_up(fault);
+  waiting_.overlook(waiting_.self, describe(fault));
+  return Code::ok;
 }
 
 // Of several ranks that give up for one reason any may be heard first: all say the reason, and who
 // has met it itself speaks for the job.
+Code ShmTeam::give_up(const Fault& fault) {
+  control(me_).fault = fault;  // break_off() publishes it
+  const bool is_ours = fault.teller == me_;
+  waiting_.explain(waiting_.self, describe(fault),
+                   is_ours ? FailureCause::mismatch : FailureCause::mismatch_there);
+  return is_ours && fault.kind == Fault::Kind::too_long ? Code::truncate : Code::other;
+}
+
 Code ShmTeam::broken_by(int member, std::uint32_t said) {
   const Fault& fault = control(member).fault;
-  if (fault.kind != Fault::Kind::other) return mismatch(fault);
+  if (fault.kind != Fault::Kind::other) return give_up(fault);
   if (said == static_cast<std::uint32_t>(Code::proc_aborted)) return Code::proc_aborted;
   waiting_.explain(waiting_.self,
                    "rank " + std::to_string(job_rank(member)) +

@@ -152,7 +152,7 @@ class ShmTeam final : public Team {
   Code hear_uneven(Work& work);
   Code lay_out_uneven(Work& work);
   bool is_sound(const Exchange& exchange, int giver) const;
-  Code see_sizes(const Exchange& exchange) const;
+  Code see_sizes(const Exchange& exchange);
   void take_entries(const Exchange& exchange);
   bool goes_in_rounds(const Exchange& exchange, int giver, int taker) const;
   Count bytes_said(const Exchange& exchange, int giver) const;
@@ -250,8 +250,10 @@ class ShmTeam final : public Team {
   void unpack(const types::Buffer& into, Count offset, const std::byte* in, Count bytes);
   bool note_failure(types::Device* device);  // of what it was asked for just now
   void end_call();                           // says that we have read all there was for us
-  // Says what two members do differently, and ends the call unless such calls go on.
+  // Two members do something differently: the call ends, unless such calls go on.
   Code mismatch(const Fault& fault);
+  Code give_up(const Fault& fault);  // says it; what the call ends with
+  std::string describe(const Fault& fault) const;
   Code end_without_data();
   Code lost_member();
   Code broken_by(int member, std::uint32_t said);

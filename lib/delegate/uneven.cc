@@ -215,20 +215,14 @@ bool ShmTeam::is_sound(const Exchange& exchange, int giver) const {
   return left == 0;
 }
 
-Code ShmTeam::see_sizes(const Exchange& exchange) const {
+Code ShmTeam::see_sizes(const Exchange& exchange) {
   for (int giver = 0; giver < size_; ++giver) {
     if (giver == me_ || !exchange.gives(giver)) continue;
     if (!is_sound(exchange, giver)) return Code::other;
     const Count said = bytes_said(exchange, giver);
     const Count room = exchange.everyone_gives ? exchange.call.uneven->into.bytes(giver)
                                                : exchange.call.into.bytes;
-    if (said <= room) continue;
-    waiting_.explain(waiting_.self,
-                     "rank " + std::to_string(job_rank(giver)) + " gives " + std::to_string(said) +
-                         " bytes to rank " + std::to_string(job_rank(me_)) +
-                         ", which has room for " + std::to_string(room),
-                     FailureCause::mismatch);
-    return Code::truncate;
+    if (said > room) return give_up({Fault::Kind::too_long, me_, giver, 0, 0, said, room});
   }
   return Code::ok;
 }

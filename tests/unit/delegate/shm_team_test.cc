@@ -141,10 +141,12 @@ TEST_CASE("a block that its taker has no room for is an error on every member", 
         call.collective = collective;
         call.from = Buffer::plain(memory.data(), bytes);
         call.uneven = &uneven;
-        const Code code = team.run(call);
-        const bool is_told = code == Code::truncate && explained.find("rank 2 gives") == 0;
-        if ((rank == 0 && !is_told) || team.run(TeamCall{}) == Code::ok) return false;
-        return is_told || cause_said == delegate::FailureCause::failed_there;
+        explained.clear();
+        const bool has_met_it = team.run(call) == Code::truncate;
+        if ((rank == 0 && !has_met_it) || team.run(TeamCall{}) == Code::ok) return false;
+        using delegate::FailureCause;
+        return explained.find("rank 2 gives " + std::to_string(bytes) + " bytes to rank ") == 0 &&
+               cause_said == (has_met_it ? FailureCause::mismatch : FailureCause::mismatch_there);
       });
 }
 

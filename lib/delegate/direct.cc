@@ -199,10 +199,7 @@ Code ShmTeam::read_blocks(Work& work) {
     const Code read = read_block(work, giver);
     if (read == kNotYet) return read;
     has_failed = read != Code::ok;
-    // acquire: pairs with break_off().
-    const std::uint32_t said = control(giver).broken.load(std::memory_order_acquire);
-    if (const Code code = said == 0 ? Code::ok : broken_by(giver, said); code != Code::ok)
-      return code;
+    if (has_given_up(giver)) return broken_by(giver);
   }
   work.member = 0;
   if (has_failed)  // relaxed: see prove_reading()

@@ -209,9 +209,11 @@ Code ShmTeam::give_up(const Fault& fault) {
   return is_ours && fault.kind == Fault::Kind::too_long ? Code::truncate : Code::other;
 }
 
-Code ShmTeam::broken_by(int member, std::uint32_t said) {
-  const Fault& fault = control(member).fault;
-  if (fault.kind != Fault::Kind::other) return give_up(fault);
+Code ShmTeam::broken_by(int member) {
+  const MemberCounters& theirs = control(member);
+  if (theirs.fault.kind != Fault::Kind::other) return give_up(theirs.fault);
+  // relaxed: has_given_up() has seen it.
+  const std::uint32_t said = theirs.broken.load(std::memory_order_relaxed);
   if (said == static_cast<std::uint32_t>(Code::proc_aborted)) return Code::proc_aborted;
   waiting_.explain(waiting_.self,
                    "rank " + std::to_string(job_rank(member)) +
@@ -233,29 +235,24 @@ Code ShmTeam::end_without_data() {
   return Code::other;
 }
 
-Code ShmTeam::lost_member() {
-  for (int member = 0; member < size_; ++member) {
-    const auto rank = static_cast<std::uint32_t>(job_rank(member));
-    // acquire: set by the daemon when the process has ended.
-    if (segment_.rank(rank).gone.load(std::memory_order_acquire) != 0) return Code::proc_aborted;
-  }
-  for (int member = 0; member < size_; ++member) {
-    // acquire: pairs with break_off(); why was written before.
-    const std::uint32_t said = control(member).broken.load(std::memory_order_acquire);
-    if (said != 0) return broken_by(member, said);
-  }
-  return Code::ok;
+bool ShmTeam::is_gone(int member) const {
+  const auto rank = static_cast<std::uint32_t>(job_rank(member));
+  // acquire: set by the daemon when the process has ended.
+  return segment_.rank(rank).gone.load(std::memory_order_acquire) != 0;
 }
 
-// What a member said before it died still counts.
+// What a member said before it died, or gave up, still counts.
 void ShmTeam::look_for_losses() {
-  const Code code = lost_member();
-  if (code != Code::ok && !awaited_.is_there()) break_off(code);
+  int gone = 0, broken = 0;
+  while (gone < size_ && !is_gone(gone)) ++gone;
+  while (broken < size_ && !has_given_up(broken)) ++broken;
+  if ((gone == size_ && broken == size_) || awaited_.is_there()) return;
+  break_off(gone < size_ ? Code::proc_aborted : broken_by(broken));
 }
 
 void ShmTeam::break_off(Code code) {
   broken_ = code;
-  // release: pairs with lost_member().
+  // release: pairs with has_given_up().
   control(me_).broken.store(static_cast<std::uint32_t>(code), std::memory_order_release);
   wake_others();
 }

@@ -255,8 +255,12 @@ class ShmTeam final : public Team {
   Code give_up(const Fault& fault);  // says it; what the call ends with
   std::string describe(const Fault& fault) const;
   Code end_without_data();
-  Code lost_member();
-  Code broken_by(int member, std::uint32_t said);
+  bool is_gone(int member) const;
+  bool has_given_up(int member) const {
+    // acquire: pairs with break_off(); why was written before.
+    return control(member).broken.load(std::memory_order_acquire) != 0;
+  }
+  Code broken_by(int member);  // who has given up
   std::uint32_t local_of(int member) const;
   int job_rank(int member) const;
 

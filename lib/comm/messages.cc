@@ -76,7 +76,7 @@ Code send(Communicator& comm, p2p::Mode mode, const void* data, Count count,
 void send_failure(Communicator& comm, int dest, int tag) {
   if (dest == kProcNull) return;
   p2p::Envelope word = outgoing(comm, tag);
-  word.fingerprint = p2p::kSenderFailed;
+  word.gave_up = p2p::GaveUp::failed;
   p2p::Endpoint& endpoint = comm.runtime().endpoint;
   endpoint.release(
       endpoint.send(p2p::Mode::standard, comm.peer(dest), word, types::Buffer::plain(nullptr, 0)));

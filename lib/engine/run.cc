@@ -226,9 +226,9 @@ void Run::replace(std::uint32_t index) {
         endpoint_.recv(job_rank(step), envelope(step.peer), types::Buffer::plain(nullptr, 0)));
   } else if (step.kind == StepKind::send) {
     p2p::Envelope word = envelope(binding_.rank);
-    word.fingerprint = code_ == Code::proc_aborted ? p2p::kSenderLostPeer
-                       : failure_.is_mismatch      ? p2p::kSenderDiffers
-                                                   : p2p::kSenderFailed;
+    word.gave_up = code_ == Code::proc_aborted ? p2p::GaveUp::lost_peer
+                   : failure_.is_mismatch      ? p2p::GaveUp::differs
+                                               : p2p::GaveUp::failed;
     endpoint_.release(endpoint_.send(p2p::Mode::standard, job_rank(step), word,
                                      types::Buffer::plain(nullptr, 0)));
   }

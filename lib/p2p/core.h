@@ -261,7 +261,7 @@ class Core final : public transport::Sink {
   void deliver_eager(Transfer* transfer, int from, const transport::FrameHeader& header,
                      std::span<const std::byte> payload);
   void keep(int from, const transport::FrameHeader& header, std::span<const std::byte> payload);
-  void meet_other_call(Transfer& transfer, std::uint32_t theirs);
+  void meet_other_call(Transfer& transfer, std::uint32_t theirs, GaveUp gave_up);
   std::string describe_call(std::uint32_t fingerprint) const;
   static std::string number_of_call(const Transfer& transfer);
   std::string describe_mismatch(const Transfer& transfer) const;

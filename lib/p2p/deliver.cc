@@ -131,8 +131,9 @@ void Core::meet(Transfer* transfer, int from, const transport::FrameHeader& head
   ++counted_.messages_received;
   counted_.bytes_received += static_cast<std::uint64_t>(status.bytes);
   const std::uint32_t theirs = low_of(header.cookie);
-  if (theirs != transfer->fingerprint && theirs != 0) [[unlikely]]
-    meet_other_call(*transfer, theirs);
+  const GaveUp gave_up = gave_up_of(header.flags);
+  if ((theirs != transfer->fingerprint && theirs != 0) || gave_up != GaveUp::no) [[unlikely]]
+    meet_other_call(*transfer, theirs, gave_up);
 }
 
 void Core::deliver_eager(Transfer* transfer, int from, const transport::FrameHeader& header,
@@ -190,9 +191,8 @@ void Core::keep(int from, const transport::FrameHeader& header,
 
 // A message of another collective than the receive's; or word of a failure, which comes in the
 // place of messages that are no collective's, too.
-void Core::meet_other_call(Transfer& transfer, std::uint32_t theirs) {
-  const bool is_failure =
-      theirs == kSenderLostPeer || theirs == kSenderFailed || theirs == kSenderDiffers;
+void Core::meet_other_call(Transfer& transfer, std::uint32_t theirs, GaveUp gave_up) {
+  const bool is_failure = gave_up != GaveUp::no;
   if (transfer.fingerprint == 0) {
     if (is_failure) transfer.status.code = Code::other;
     return;
@@ -201,10 +201,11 @@ void Core::meet_other_call(Transfer& transfer, std::uint32_t theirs) {
   if (!is_failure && wish == "off") return;
   if (!is_failure && wish == "warn" && std::exchange(warned_of_mismatch_, true)) return;
   transfer.other_call = theirs;
+  transfer.gave_up = gave_up;
   if (!is_failure && wish == "warn")
     return log::warn(describe_mismatch(transfer) + " (TUTTI_MISMATCH=warn: the job goes on)");
   transfer.status.bytes = 0;
-  transfer.status.code = theirs == kSenderLostPeer ? Code::proc_aborted : Code::other;
+  transfer.status.code = gave_up == GaveUp::lost_peer ? Code::proc_aborted : Code::other;
 }
 
 std::string Core::describe_call(std::uint32_t fingerprint) const {
@@ -233,27 +234,28 @@ std::string describe_failure(const Status& status) {
          text::format_bytes(static_cast<std::uint64_t>(status.bytes));
 }
 
-// The sender did not come to this message of the call, and knows why.
+// The sender did not come to this message of its call, and knows why. That its call is another one
+// than ours, it may not know.
 MessageFailure Core::sender_failure(const Transfer& transfer) const {
-  const bool differs = transfer.other_call == kSenderDiffers;
+  const bool has_met = transfer.gave_up == GaveUp::differs;
   const std::string rank = "rank " + std::to_string(transfer.peer);
+  if (transfer.other_call != transfer.fingerprint)
+    return {describe_mismatch(transfer) + ", which it gave up", true, has_met};
   const std::string call = describe_call(transfer.fingerprint) + number_of_call(transfer);
-  return {differs ? "ranks call different collectives, or give one different arguments: " + rank +
-                        " has found that, and gave up on " + call
-                  : rank + " gave up a call in the place of " + call,
-          differs, true};
+  return {has_met ? "ranks call different collectives, or give one different arguments: " + rank +
+                        " has found that, and gave up " + call
+                  : rank + " gave up " + call,
+          has_met, true};
 }
 
 // Of messages outside collectives the status says who sent what.
 MessageFailure Core::failure_of(const Pending& request) const {
   const auto& transfer = static_cast<const Transfer&>(request);
   if (transfer.fingerprint == 0) return {};
-  if (transfer.status.code == Code::other && transfer.other_call != 0) {
-    const bool is_theirs =
-        transfer.other_call == kSenderFailed || transfer.other_call == kSenderDiffers;
-    return is_theirs ? sender_failure(transfer)
-                     : MessageFailure{describe_mismatch(transfer), true, false};
-  }
+  if (transfer.status.code == Code::other && transfer.other_call != 0)
+    return transfer.gave_up != GaveUp::no
+               ? sender_failure(transfer)
+               : MessageFailure{describe_mismatch(transfer), true, false};
   if (transfer.status.code != Code::truncate) return {};
   return {"rank " + std::to_string(transfer.peer) + " gives " + std::to_string(transfer.came) +
               " bytes to rank " + std::to_string(wireup_.rank()) + ", which has room for " +

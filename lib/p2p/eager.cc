@@ -42,7 +42,7 @@ std::uint32_t next_number(const PeerState& peer) {
 void become_word(Transfer* transfer) {
   transfer->total = 0;
   transfer->mode = Mode::standard;
-  transfer->fingerprint = kSenderFailed;
+  transfer->gave_up = GaveUp::failed;
 }
 
 }  // namespace
@@ -152,7 +152,8 @@ bool Core::post_eager(PeerState& peer, Transfer* transfer, bool is_charged) {
   transport::FrameHeader header =
       header_of(Kind::eager, {transfer->context, transfer->source, transfer->tag, 0}, peer);
   header.length = bytes;
-  if (confirms) header.flags = is_charged ? kWantsTaken : kWantsTaken | kFree;
+  header.flags = flags_of(transfer->gave_up);
+  if (confirms) header.flags |= is_charged ? kWantsTaken : kWantsTaken | kFree;
   if (confirms) transfer->is_asked_back = false;
   if (transfer->mode != Mode::synchronous && !is_charged) header.flags |= kUntilKept;
   const std::uint32_t number = next_number(peer);

@@ -43,17 +43,21 @@ struct Status {
 enum class Mode : std::uint8_t { standard, synchronous, ready, buffered };
 
 // What a rank says whose part of a collective failed, in the place of its messages, and in the
-// place of any message that a device could not give: it is no call's fingerprint, so its receivers
-// end with an error too instead of waiting. Since a rank is gone:
-inline constexpr std::uint32_t kSenderLostPeer = static_cast<std::uint32_t>(Code::proc_aborted);
-inline constexpr std::uint32_t kSenderFailed = 1;   // for another reason
-inline constexpr std::uint32_t kSenderDiffers = 2;  // or since it met another call than its own
+// place of any message that a device could not give: its receivers end with an error too instead of
+// waiting.
+enum class GaveUp : std::uint8_t {
+  no,
+  lost_peer,  // since a rank is gone
+  differs,    // since it met another call than its own
+  failed,     // for another reason
+};
 
 struct Envelope {
   std::uint32_t context = 0;
   int source = 0;  // sending: my rank in the communicator; receiving: wanted one or kAnySource
   int tag = 0;
   std::uint32_t fingerprint = 0;  // collectives: (collective, count, type, op, root); else 0
+  GaveUp gave_up = GaveUp::no;    // sending: not a message, but word of that, which is empty
 };
 
 // A pending send or receive, from the endpoint's pool. Stays until release(). It may be done
@@ -209,10 +213,10 @@ class Endpoint {
   std::string links_text();
   // Lines "peer TAB link TAB messages TAB bytes" for every peer that something was sent to.
   std::string sent_text() const;
-  // A receive whose fingerprint differs from its message's ends with Code::other (if that is
-  // kSenderLostPeer: with Code::proc_aborted, and no words). This is what to say of one that is
-  // done, and not released; the hook turns a fingerprint into words ("allreduce of 4 int"), without
-  // it numbers are shown.
+  // A receive whose fingerprint differs from its message's, or whose sender gave up, ends with
+  // Code::other (since a rank is gone: with Code::proc_aborted, and no words). This is what to say
+  // of one that is done, and not released; the hook turns a fingerprint into words ("allreduce of 4
+  // int"), without it numbers are shown.
   MessageFailure failure_of(const Pending& request) const;
   // Why the peer that was lost last was lost; empty when none was.
   const std::string& loss_text() const;

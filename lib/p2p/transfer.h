@@ -70,6 +70,7 @@ struct alignas(kCacheLine) Transfer final : Pending, MatchNode {
   Phase phase = Phase::unused;
   Mode mode = Mode::standard;
   bool detached = false;
+  GaveUp gave_up = GaveUp::no;  // its sender, which says so in its place
   std::uint8_t by_bulk = 0;  // its data go by this bulk link of the peer's, from 1; 0: by the other
   bool holds = false;        // what drop_held() gives back, which lies further on
   Code failure = Code::ok;   // why it will end badly once its pins, or the peer's answer, are back
@@ -128,6 +129,7 @@ struct alignas(kCacheLine) Transfer final : Pending, MatchNode {
     phase = first;
     mode = Mode::standard;
     detached = false;
+    gave_up = envelope.gave_up;
     by_bulk = 0;
     failure = Code::ok;
     peer = rank;

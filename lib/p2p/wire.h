@@ -34,6 +34,7 @@
 #include <cstdint>
 
 #include "base/result.h"
+#include "p2p/p2p.h"
 #include "transport/transport.h"
 
 namespace tutti::p2p {
@@ -74,6 +75,14 @@ inline constexpr std::uint8_t kUntilKept = 8;
 // Of a kept message, never sent: its credit went back when it was kept.
 inline constexpr std::uint8_t kRepaid = 4;
 inline constexpr std::uint8_t kOwesNothing = kFree | kRepaid;
+// In the highest bits of an eager frame's: its sender gave up the call of that fingerprint.
+inline constexpr unsigned kGaveUpAt = 6;
+constexpr std::uint8_t flags_of(GaveUp why) {
+  return static_cast<std::uint8_t>(static_cast<unsigned>(why) << kGaveUpAt);
+}
+constexpr GaveUp gave_up_of(std::uint8_t flags) {
+  return static_cast<GaveUp>(flags >> kGaveUpAt);
+}
 
 constexpr std::uint64_t cookie_of(std::uint32_t low, std::uint32_t high) {
   return low | (static_cast<std::uint64_t>(high) << 32);

@@ -312,24 +312,29 @@ TEST_CASE("ranks in different collectives are told, by name", "[p2p][protocol]")
       REQUIRE(worlds[1].failure_of(*taken).text.empty());
     }
     // The others' word of a rank that is gone is no mismatch either.
-    Pending* word =
-        worlds[0].send(Mode::standard, 1, {3, 0, 19, p2p::kSenderLostPeer}, plain(data));
-    Pending* heard = worlds[1].recv(0, {3, 0, 19, 12}, plain(into));
-    REQUIRE(worlds.until([&] { return word->done && heard->done; }));
-    REQUIRE(heard->status.code == Code::proc_aborted);
-    REQUIRE(worlds[1].failure_of(*heard).text.empty());
-    REQUIRE_FALSE(worlds[1].failure_of(*heard).is_theirs);
-    // Of a call that failed there it is said whose the failure is.
-    word = worlds[0].send(Mode::standard, 1, {3, 0, 20, p2p::kSenderFailed}, plain(data));
-    heard = worlds[1].recv(0, {3, 0, 20, 12}, plain(into));
-    REQUIRE(worlds.until([&] { return word->done && heard->done; }));
-    REQUIRE(worlds[1].failure_of(*heard).is_theirs);
-    REQUIRE_FALSE(worlds[1].failure_of(*heard).is_mismatch);
-    REQUIRE(worlds[1].failure_of(*heard).text.find("rank 0 gave up a call in the place of") == 0);
-    word = worlds[0].send(Mode::standard, 1, {3, 0, 21, p2p::kSenderDiffers}, plain(data));
-    heard = worlds[1].recv(0, {3, 0, 21, 12}, plain(into));
-    REQUIRE(worlds.until([&] { return word->done && heard->done; }));
-    REQUIRE(worlds[1].failure_of(*heard).is_theirs);
-    REQUIRE(worlds[1].failure_of(*heard).is_mismatch);
+    const types::Buffer none = types::Buffer::plain(nullptr, 0);
+    const auto hear = [&](int tag, std::uint32_t fingerprint, p2p::GaveUp why) {
+      const Pending* const word =
+          worlds[0].send(Mode::standard, 1, {3, 0, tag, fingerprint, why}, none);
+      const Pending* const heard = worlds[1].recv(0, {3, 0, tag, 12}, plain(into));
+      REQUIRE(worlds.until([&] { return word->done && heard->done; }));
+      return heard;
+    };
+    const Pending* const lost = hear(19, 12, p2p::GaveUp::lost_peer);
+    REQUIRE(lost->status.code == Code::proc_aborted);
+    REQUIRE(worlds[1].failure_of(*lost).text.empty());
+    REQUIRE_FALSE(worlds[1].failure_of(*lost).is_theirs);
+    // Of a call that failed there it is said whose the failure is, and which call that was.
+    const p2p::MessageFailure failed = worlds[1].failure_of(*hear(20, 12, p2p::GaveUp::failed));
+    CHECK(failed.is_theirs);
+    CHECK_FALSE(failed.is_mismatch);
+    CHECK(failed.text.find("rank 0 gave up a reduce") == 0);
+    const p2p::MessageFailure another = worlds[1].failure_of(*hear(21, 11, p2p::GaveUp::failed));
+    CHECK(another.is_mismatch);
+    CHECK(another.text.find("rank 1 calls a reduce, rank 0 calls a bcast") != std::string::npos);
+    CHECK_FALSE(another.is_theirs);
+    const p2p::MessageFailure met = worlds[1].failure_of(*hear(22, 12, p2p::GaveUp::differs));
+    CHECK(met.is_mismatch);
+    CHECK(met.is_theirs);
   }
 }

@@ -1,7 +1,8 @@
 // Intercommunicators (MPI 5.0, 7.6): two groups whose leaders know of each other.
 //
-// The leaders swap lists and proposals; within its group each hands on what it heard. Whose
-// leader has the lower rank in the job comes first, for all alike.
+// All members of a group name the same leader. The leaders swap lists and proposals; within its
+// group each hands on what it heard. Whose leader has the lower rank in the job comes first, for
+// all alike.
 #include <algorithm>
 
 #include "comm/agree.h"
@@ -20,6 +21,17 @@ struct Word {
 template <class T>
 std::span<std::byte> bytes_of(T& value) {
   return std::as_writable_bytes(std::span(&value, 1));
+}
+
+// Two that both led one group would each wait for the other side, which answers one of them.
+Result<void> agree_on_leader(const Meeting& local, int leader, Runtime& runtime) {
+  std::int64_t named[] = {leader, -leader};
+  if (const Code code = local.maximum(named); code != Code::ok)
+    return fail(code, "the members of a group could not meet");
+  if (named[0] == -named[1]) return {};
+  runtime.reason = {.is_mismatch = true};
+  return fail(Code::other, "members of one group name different leaders, its ranks " +
+                               std::to_string(-named[1]) + " and " + std::to_string(named[0]));
 }
 
 bool leads(const Meeting& local, const Leaders& leaders) {
@@ -80,6 +92,7 @@ Code joint_maximum(const Meeting& local, const Leaders& leaders, Runtime& runtim
 
 Result<CommRef> join(const Meeting& local, const Leaders& leaders, GroupRef mine,
                      Runtime& runtime) {
+  TUTTI_DO(agree_on_leader(local, leaders.local, runtime));
   TUTTI_TRY(heard, hear(local, leaders, *mine, runtime));
   if (intersection_of(*mine, *heard.group)->size() > 0)
     return fail(Code::comm, "the groups of an intercommunicator have ranks in common");

@@ -1,4 +1,5 @@
-// Several intercommunicators at once: what the leaders of one say is not taken for another's.
+// Several intercommunicators at once: what the leaders of one say is not taken for another's. Or
+// "both": the first two ranks, of one group, each name themselves its leader.
 #include <unistd.h>
 
 #include <thread>
@@ -116,10 +117,18 @@ void from_groups() {
   MPI_Group_free(&theirs);
 }
 
+void both_lead() {
+  const bool low = ranks::rank < 2;
+  MPI_Comm group, inter;
+  MPI_Comm_split(MPI_COMM_WORLD, low ? 0 : 1, 0, &group);
+  MPI_Intercomm_create(group, low ? ranks::rank : 0, MPI_COMM_WORLD, low ? 2 : 0, 7, &inter);
+}
+
 }  // namespace
 
-int main() {
+int main(int argc, char**) {
   ranks::begin(MPI_THREAD_MULTIPLE);
+  if (argc > 1) both_lead();
   if (ranks::size > 1) {
     one_tag_for_all();
     for (const int bit : {26, 29, 30})

@@ -22,6 +22,14 @@ const types::Datatype& integer() {
 
 }  // namespace
 
+TEST_CASE("members of a group that name different leaders are told", "[comm][create]") {
+  support::run_ranks(support::one_host(2), [](const Rank& me) {
+    const auto made = comm::create_inter(me.comm, {me.rank, &me.comm, 1 - me.rank, 7});
+    me.expect(!made && made.error().text.find("its ranks 0 and 1") != std::string::npos, "named");
+    me.expect(comm::take_reason(me.comm.runtime()).is_mismatch, "it is a mismatch");
+  });
+}
+
 TEST_CASE("a duplicate is congruent and its messages do not meet the parent's", "[comm][create]") {
   support::run_ranks(support::one_host(3), [](const Rank& me) {
     const CommRef copy = *comm::dup(me.comm);

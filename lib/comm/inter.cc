@@ -55,21 +55,25 @@ struct OtherSide {
   GroupRef group;
 };
 
+// Whatever a leader meets, it tells: its group waits for it.
 Result<OtherSide> hear(const Meeting& local, const Leaders& leaders, const Group& mine,
                        Runtime& runtime) {
   OtherSide heard;
-  const bool is_leader = leads(local, leaders);
-  if (is_leader) heard.word = ask_size(leaders, mine, runtime);
+  std::vector<int> members;
+  if (leads(local, leaders)) {
+    heard.word = ask_size(leaders, mine, runtime);
+    members.resize(static_cast<std::size_t>(heard.word.size));
+    if (heard.word.code == 0)
+      heard.word.code = static_cast<std::int64_t>(swap_words(
+          runtime, leaders.remote_job_rank, leaders.at, std::as_bytes(std::span(mine.members())),
+          std::as_writable_bytes(std::span(members))));
+  }
   Code code = local.tell(bytes_of(heard.word), leaders.local);
   if (code == Code::ok) code = static_cast<Code>(heard.word.code);
   if (code != Code::ok) return fail(code, "the leaders of two groups could not meet");
-  std::vector<int> members(static_cast<std::size_t>(heard.word.size));
-  const auto list = std::as_writable_bytes(std::span(members));
-  if (is_leader)
-    code = swap_words(runtime, leaders.remote_job_rank, leaders.at,
-                      std::as_bytes(std::span(mine.members())), list);
-  if (code != Code::ok) return fail(code, "the leaders of two groups could not swap them");
-  if (!members.empty()) code = local.tell(list, leaders.local);
+  members.resize(static_cast<std::size_t>(heard.word.size));
+  if (!members.empty())
+    code = local.tell(std::as_writable_bytes(std::span(members)), leaders.local);
   if (code != Code::ok) return fail(code, "the members of a group could not hear of the other");
   heard.group = GroupRef::adopt(new Group(std::move(members)));
   return heard;
@@ -79,15 +83,18 @@ Result<OtherSide> hear(const Meeting& local, const Leaders& leaders, const Group
 Code joint_maximum(const Meeting& local, const Leaders& leaders, Runtime& runtime,
                    ContextIds::Values& values) {
   if (const Code code = local.maximum(values); code != Code::ok) return code;
-  Code code = Code::ok;
-  if (leads(local, leaders)) {
-    ContextIds::Values theirs{};
-    code = swap_words(runtime, leaders.remote_job_rank, leaders.at,
-                      std::as_bytes(std::span(values)), std::as_writable_bytes(std::span(theirs)));
-    for (std::size_t i = 0; i < std::size(values); ++i) values[i] = std::max(values[i], theirs[i]);
-  }
-  const Code told = local.tell(std::as_writable_bytes(std::span(values)), leaders.local);
-  return code != Code::ok ? code : told;
+  struct {
+    std::int64_t code;
+    ContextIds::Values theirs;
+  } word{};
+  if (leads(local, leaders))
+    word.code = static_cast<std::int64_t>(
+        swap_words(runtime, leaders.remote_job_rank, leaders.at, std::as_bytes(std::span(values)),
+                   std::as_writable_bytes(std::span(word.theirs))));
+  if (const Code code = local.tell(bytes_of(word), leaders.local); code != Code::ok) return code;
+  for (std::size_t i = 0; i < std::size(values); ++i)
+    values[i] = std::max(values[i], word.theirs[i]);
+  return static_cast<Code>(word.code);
 }
 
 Result<CommRef> join(const Meeting& local, const Leaders& leaders, GroupRef mine,

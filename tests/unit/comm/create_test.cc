@@ -20,7 +20,38 @@ const types::Datatype& integer() {
   return *types::predefined_type(reference::kInt);
 }
 
+// The leader of a group, by hand: it swaps so many words, then gives up.
+void lead_badly(const Rank& me, int swaps, int tag) {
+  p2p::Endpoint& endpoint = me.world.endpoint();
+  p2p::Envelope mine{me.comm.coll_context(), p2p::as_job_rank(me.rank), tag, 0};
+  const p2p::Envelope theirs{me.comm.coll_context(), p2p::as_job_rank(0), tag, 0};
+  const std::size_t bytes[] = {sizeof(std::int64_t), sizeof(int)};  // how many there are, and who
+  const std::int64_t size = 1;
+  std::int64_t words[3] = {};
+  for (int i = 0; i <= swaps; ++i) {
+    if (i == swaps) mine.gave_up = p2p::GaveUp::failed;
+    const void* const said = i == 0 ? static_cast<const void*>(&size) : &me.rank;
+    const auto length = static_cast<types::Count>(i == swaps ? 0 : bytes[i]);
+    p2p::Pending* const sent = endpoint.send(p2p::Mode::standard, 0, mine,
+                                             types::Buffer::plain(const_cast<void*>(said), length));
+    endpoint.wait(sent);
+    endpoint.release(sent);
+    endpoint.recv_now(0, theirs, types::Buffer::plain(words, sizeof words));
+  }
+}
+
 }  // namespace
+
+TEST_CASE("what a leader meets it tells its group", "[comm][create]") {
+  for (const int swaps : {0, 1, 2})
+    support::run_ranks(support::one_host(3), [swaps](const Rank& me) {
+      constexpr int kTag = 7;
+      const CommRef part = *comm::split(me.comm, me.rank == 2 ? 1 : 0, 0);
+      if (me.rank == 2) return lead_badly(me, swaps, kTag);
+      const auto made = comm::create_inter(*part, {0, &me.comm, 2, kTag});
+      me.expect(!made && made.error().code == Code::other, "the other side gave up");
+    });
+}
 
 TEST_CASE("members of a group that name different leaders are told", "[comm][create]") {
   support::run_ranks(support::one_host(2), [](const Rank& me) {

@@ -11,14 +11,14 @@ namespace {
 
 constexpr std::int64_t kBusy = std::int64_t{1} << 40;  // above every number
 
-tl::unexpected<Error> none_left() {
-  return fail(Code::other,
-              std::to_string(ContextIds::kMost) +
-                  " communicators live at a time, and no more can be made; does the program free "
-                  "those that it no longer needs (MPI_Comm_free)?");
-}
-
 }  // namespace
+
+Error none_left() {
+  return {Code::other,
+          std::to_string(ContextIds::kMost) +
+              " communicators live at a time, and no more can be made; does the program free "
+              "those that it no longer needs (MPI_Comm_free)?"};
+}
 
 std::int64_t ContextIds::lowest_free(std::int64_t from) const {
   auto index = static_cast<std::size_t>(std::max(from, first_free_));
@@ -43,7 +43,7 @@ void ContextIds::give(std::uint32_t context) {
 Result<Number> ContextIds::take_alone() {
   std::int64_t free = lowest_free(0);
   if (held_ && free == proposed_) free = lowest_free(free + 1);
-  if (free >= kMost) return none_left();
+  if (free >= kMost) return tl::unexpected(none_left());
   const auto context = static_cast<std::uint32_t>(free) * 2;
   take(context);
   return Number{context, 0};
@@ -111,7 +111,7 @@ Result<Number> ContextIds::agree(const Claim& claim, const Maximum& maximum,
       return fail(code, "members could not agree on a new communicator");
     const auto verdict = agreement.judge(values);
     if (verdict == Agreement::Verdict::agreed) return agreement.number();
-    if (verdict == Agreement::Verdict::none) return none_left();
+    if (verdict == Agreement::Verdict::none) return tl::unexpected(none_left());
     if (verdict == Agreement::Verdict::busy) pause();
   }
 }

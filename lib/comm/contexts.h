@@ -30,6 +30,9 @@ struct Number {
   std::uint64_t birth;
 };
 
+// Why no number is agreed: some member has none left.
+Error none_left();
+
 class ContextIds {
  public:
   using Claim = std::pair<std::uint32_t, int>;  // context and tag of where it is agreed

@@ -25,7 +25,7 @@ class Duplication {
   void begin() {
     if (members().size() == 1) {
       const Result<Number> number = runtime().contexts.take_alone();
-      return number ? name(*number) : end(number.error().code);
+      return number ? name(*number) : fail_by(number.error());
     }
     go(meeting().plan_maximum(values_), &Duplication::came);
   }
@@ -62,7 +62,7 @@ class Duplication {
   void judge() {
     if (run_->code() != Code::ok) return fail_by_run();
     const Verdict verdict = agreement_->judge(values_);
-    if (verdict == Verdict::none) return end(Code::other);
+    if (verdict == Verdict::none) return fail_by(none_left());
     if (verdict != Verdict::agreed) {
       agreement_->propose(values_);
       return run_->begin();
@@ -85,6 +85,7 @@ class Duplication {
     end(Code::ok);
   }
 
+  void fail_by(const Error& error) { end(error.code, {error.text}); }
   void fail_by_run() { end(run_->code(), reason_of(*run_)); }
 
   void end(Code code, Reason why = {}) {

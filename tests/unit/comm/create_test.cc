@@ -1,6 +1,7 @@
 // New communicators: who is in them, and that their messages are their own.
 #include <thread>
 
+#include "comm/context.h"
 #include "reference.h"
 
 namespace {
@@ -50,6 +51,20 @@ TEST_CASE("what a leader meets it tells its group", "[comm][create]") {
       if (me.rank == 2) return lead_badly(me, swaps, kTag);
       const auto made = comm::create_inter(*part, {0, &me.comm, 2, kTag});
       me.expect(!made && made.error().code == Code::other, "the other side gave up");
+    });
+}
+
+TEST_CASE("a nonblocking duplicate for which no number is left says so", "[comm][create]") {
+  for (const int ranks : {1, 2})
+    support::run_ranks(support::one_host(ranks), [](const Rank& me) {
+      comm::Runtime& runtime = me.comm.runtime();
+      while (runtime.contexts.take_alone()) continue;
+      CommRef copy;
+      comm::Request* const request = *comm::start_dup(me.comm, &copy);
+      comm::wait(runtime, *request);
+      const std::string why = request->reason().text;
+      me.expect(why.find("no more can be made") != std::string::npos, why);
+      request->release();
     });
 }
 

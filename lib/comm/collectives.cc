@@ -129,6 +129,7 @@ Code run_blocks(Communicator& comm, const CollCall& call) {
 Code run_last_barrier(Communicator& comm) {
   CollCall barrier;
   barrier.purpose = watch::Purpose::finalize;
+  comm.runtime().reason = {};  // what is there after a failure is this one's
   const Code code = run(comm, barrier);
   const bool is_new = code == Code::proc_aborted || comm.runtime().reason.is_mismatch;
   if (code == Code::ok || is_new || comm.state().team == nullptr) return code;

@@ -2,6 +2,9 @@
 #include <cuda.h>
 #include <dlfcn.h>
 
+#include <atomic>
+#include <thread>
+
 #include "enqueue/enqueue.h"
 #include "ranks.h"
 
@@ -92,35 +95,89 @@ void sum_in_a_stream(const Rank& me) {
 
 #ifdef STANDIN_NCCL
 // A GPU a rank. The vendor's library works in the stream itself, as its maker has promised.
+struct Promised {
+  explicit Promised(const Rank& rank) : me(rank), gpu(rank.rank), streams(rank.world, nullptr) {
+    me.world.enter();
+    auto made = streams.open("cudaStream_t", reinterpret_cast<std::uintptr_t>(gpu.stream), true);
+    auto dup = comm::dup(me.comm);
+    me.expect(made && dup && enqueue::UserStream::attach(**dup, made->get()) == Code::ok,
+              "a stream, and a communicator for it");
+    stream = std::move(*made);
+    own = std::move(*dup);
+    me.world.leave();
+  }
+  ~Promised() {
+    me.world.enter();
+    own.reset();
+    stream.reset();
+    me.world.leave();
+  }
+  Promised(const Promised&) = delete;
+  Promised& operator=(const Promised&) = delete;
+  QueuedCall call(Handle op) {
+    me.world.enter();
+    QueuedCall made = *QueuedCall::of_collective(*own, fold_of(gpu, op));
+    me.world.leave();
+    me.expect(made.what == QueuedCall::What::streamed, "it is the library's");
+    return made;
+  }
+  // What has failed until all has ended.
+  std::optional<enqueue::Failure> close() {
+    me.world.enter();
+    stream->close();
+    me.expect(!streams.is_under_way(), "nothing is left");
+    auto failure = stream->take_failure();
+    me.world.leave();
+    return failure;
+  }
+
+  const Rank& me;
+  const Gpu gpu;
+  enqueue::CallStreams streams;
+  Ref<enqueue::UserStream> stream;
+  comm::CommRef own;
+};
+
 void sum_by_the_library(const Rank& me) {
-  const Gpu gpu(me.rank);
-  enqueue::CallStreams streams(me.world, nullptr);
-  me.world.enter();
-  auto stream = streams.open("cudaStream_t", reinterpret_cast<std::uintptr_t>(gpu.stream), true);
-  auto own = comm::dup(me.comm);
-  me.expect(stream && own && enqueue::UserStream::attach(**own, stream->get()) == Code::ok,
-            "a stream, and a communicator for it");
-  me.world.leave();
+  Promised promised(me);
+  const Gpu& gpu = promised.gpu;
   gpu.pinned[0] = me.rank + 1;
   cuMemcpyHtoDAsync(gpu.memory, gpu.pinned, sizeof(int), gpu.stream);
   for (int round = 0; round < 300; ++round) {  // more than there is room for
-    me.world.enter();
-    QueuedCall call = *QueuedCall::of_collective(**own, fold_of(gpu, round == 0 ? kSum : kMax));
-    me.world.leave();
-    me.expect(call.what == QueuedCall::What::streamed, "it is the library's");
-    me.expect((*stream)->put(call).has_value(), "put");
+    QueuedCall call = promised.call(round == 0 ? kSum : kMax);
+    me.expect(promised.stream->put(call).has_value(), "put");
     if (round > 0) continue;
     cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(gpu.pinned + 1), gpu.memory, sizeof(int),
                   gpu.stream);
   }
   cuStreamSynchronize(gpu.stream);
   me.expect(gpu.pinned[1] == 3, "the sum");
+  me.expect(!promised.close(), "all was well");
+}
+
+// The reason of a waited call before it, which nobody has taken, is not its own.
+void fail_by_the_library(const Rank& me) {
+  Promised promised(me);
+  std::atomic<bool> goes_on = false;
+  const auto hold = [](void* flag) {
+    while (!static_cast<std::atomic<bool>*>(flag)->load()) std::this_thread::yield();
+  };
+  cuLaunchHostFunc(promised.gpu.stream, hold, &goes_on);
+  QueuedCall call = promised.call(kSum);
+  const comm::StreamedCall& streamed = *call.streamed;
+  me.expect(promised.stream->put(call).has_value(), "put");
+  int words[2] = {};
+  comm::CollCall differs = fold_of(promised.gpu, kMax);
+  differs.recv = words;
+  differs.recv_count = me.rank + 1;
   me.world.enter();
-  (*stream)->close();
-  me.expect(!streams.is_under_way() && !(*stream)->take_failure(), "nothing is left");
-  own->reset();
-  stream->reset();
+  me.expect(comm::run(me.comm, differs) == Code::other, "counts differ");
+  streamed.fail(Code::other);
   me.world.leave();
+  goes_on.store(true);
+  const auto failure = promised.close();
+  me.expect(failure && failure->code == Code::other, "it is told");
+  if (failure) me.expect(!failure->why.is_mismatch, failure->why.text);
 }
 #endif
 
@@ -130,6 +187,11 @@ void sum_by_the_library(const Rank& me) {
 TEST_CASE("sums by a vendor's library in a stream without MPI", "[enqueue]") {
   REQUIRE(::dlopen(STANDIN_NCCL, RTLD_NOW) != nullptr);  // found by its name then
   support::run_ranks({0, 0}, sum_by_the_library, support::knobs_of({{"TUTTI_GPU_SUPPORT", "yes"}}));
+}
+TEST_CASE("a call of a vendor's library that fails says no other call's reason", "[enqueue]") {
+  REQUIRE(::dlopen(STANDIN_NCCL, RTLD_NOW) != nullptr);
+  support::run_ranks({0, 0}, fail_by_the_library,
+                     support::knobs_of({{"TUTTI_GPU_SUPPORT", "yes"}}));
 }
 #endif
 TEST_CASE("sums in a stream without MPI", "[enqueue]") {

@@ -48,7 +48,7 @@ constexpr unsigned kTurnS = 1;
       !loss.empty() && line.find(loss) == std::string::npos)
     line += "; " + loss;
   // Who only follows another's failure is not to blame, and its line is rarely shown.
-  if (process.tells_places && why.blame == wireup::Blame::own)
+  if (process.tells_places && why.blame == wireup::Blame::own && !why.was_enqueued)
     if (const std::string place = place_of_caller(); !place.empty()) line += ", called in " + place;
   const int status = why.is_mismatch ? kMismatchStatus : code > 0 && code < 126 ? code : 1;
   if (process.world != nullptr) report_use();

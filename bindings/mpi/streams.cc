@@ -24,7 +24,7 @@ std::unique_ptr<enqueue::CallStreams>& owner() {
 }
 
 void end_job(const enqueue::Failure& failure) {
-  Trouble why{.code = failure.code};
+  Trouble why{.code = failure.code, .was_enqueued = true};
   add_reason(why, failure.why);
   if (failure.code == Code::proc_aborted) why.blame = wireup::Blame::another;
   raise(failure.call, static_cast<int>(failure.code), failure.comm.get(), why);

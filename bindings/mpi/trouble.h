@@ -16,7 +16,8 @@ struct Trouble {
   std::string text{};
   bool is_mismatch = false;  // ranks called different collectives
   wireup::Blame blame = wireup::Blame::own;
-  comm::CommRef where{};  // raises the error instead of the call's communicator
+  bool was_enqueued = false;  // the call has returned: where this thread is says nothing of it
+  comm::CommRef where{};      // raises the error instead of the call's communicator
 };
 
 // This thread's trouble. The reference stays valid for the thread's life.

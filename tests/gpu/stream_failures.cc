@@ -131,6 +131,17 @@ void too_long(const Lane& lane) {
   lane.wait();
 }
 
+// Of two ranks the second waits for the first, which calls something else.
+void differ() {
+  Lane lane;
+  Flow<int> word(1, Kind::device);
+  if (rank == 0)
+    MPIX_Allreduce_enqueue(MPI_IN_PLACE, word.data(), 1, MPI_INT, MPI_SUM, lane.comm);
+  else
+    MPIX_Bcast_enqueue(word.data(), 1, MPI_INT, 0, lane.comm);
+  lane.wait();
+}
+
 void wrong() {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
@@ -218,6 +229,7 @@ int main(int argc, char** argv) {
   if (what == "freed") freed_memory();
   if (what == "lost") lost();
   if (what == "fatal") too_long(Lane());
+  if (what == "differ") differ();
   if (what == "untold") {
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     auto* const kept = new Lane;

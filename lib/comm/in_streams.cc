@@ -57,14 +57,14 @@ Code settle_in_streams(Communicator& comm, const StreamPlace& place) {
   if (state.gpu_calls == nullptr) state.gpu_calls = std::make_unique<GpuCalls>();
   GpuTurn turn(comm.runtime());
   const auto agreed = agree(comm, {}, obstacle(comm, place, turn), turn);
-  if (!agreed) return agreed.error().code;
+  if (!agreed) return explain_failure(comm, agreed.error());
   if (agreed->obstacle != Obstacle::none) {
     if (place.is_promised)
       explain_gpus(comm, "calls in streams go by ours: rank " + std::to_string(agreed->who) + " " +
                              text_of(agreed->obstacle));
     return Code::ok;
   }
-  if (const auto made = plan(comm, place.device); !made) return made.error().code;
+  if (const auto made = plan(comm, place.device); !made) return explain_failure(comm, made.error());
   return state.gpu_calls->team == nullptr ? Code::ok : keep_team(comm, place);
 }
 

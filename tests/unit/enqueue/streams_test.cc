@@ -51,13 +51,13 @@ comm::CollCall fold_of(const Gpu& gpu, Handle op) {
   return call;
 }
 
-// The ranks are threads of one process: the first stream of one loads kernels, for which the driver
-// waits for the streams of all.
-void meet(const Rank& me) {
+// The ranks are threads of one process: the first stream of one loads kernels, and at its end it
+// frees memory, for which the driver waits for the streams of all.
+void meet(const Rank& me, comm::Communicator& comm) {
   comm::CollCall call;
   call.collective = coll::Collective::barrier;
   me.world.enter();
-  me.expect(comm::run(me.comm, call) == Code::ok, "a barrier");
+  me.expect(comm::run(comm, call) == Code::ok, "a barrier");
   me.world.leave();
 }
 
@@ -72,7 +72,7 @@ void sum_in_a_stream(const Rank& me) {
   me.expect(!streams.open("hipStream_t", 1), "streams of another vendor");
   me.world.leave();
   if (!opened) return;
-  meet(me);
+  meet(me, me.comm);
   gpu.pinned[0] = me.rank + 1;
   cuMemcpyHtoDAsync(gpu.memory, gpu.pinned, sizeof(int), gpu.stream);
   for (int round = 0; round < 5; ++round) {
@@ -91,6 +91,7 @@ void sum_in_a_stream(const Rank& me) {
   me.expect(!streams.is_under_way(), "nothing is left");
   opened->reset();
   me.world.leave();
+  meet(me, me.comm);
 }
 
 #ifdef STANDIN_NCCL
@@ -107,6 +108,7 @@ struct Promised {
     me.world.leave();
   }
   ~Promised() {
+    meet(me, *own);
     me.world.enter();
     own.reset();
     stream.reset();

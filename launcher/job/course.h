@@ -19,10 +19,6 @@ struct Course {
   std::uint64_t job_id = 0;  // once it is launched
   std::int64_t began_ns = now_ns();
 
-  // What a daemon says may name ranks that the job does not have.
-  bool is_rank(int rank) const {
-    return rank >= 0 && static_cast<std::size_t>(rank) < rank_ended.size();
-  }
   std::int64_t age_ms() const { return (now_ns() - began_ns) / 1'000'000; }
 };
 

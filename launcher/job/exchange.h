@@ -21,7 +21,7 @@ class AddressExchange {
       : loop_(loop), plan_(plan), course_(course), hosts_(hosts) {}
 
   // Errors: what this daemon had no business to say.
-  Result<void> take(int host, const control::Addresses& addresses);
+  Result<void> take(const control::Addresses& addresses);
   void take(const control::RankEnded& report);
   void take(int host, const control::Gather& part);
   void pass(const control::Fetch& fetch);      // to the host of the rank
@@ -29,9 +29,6 @@ class AddressExchange {
 
  private:
   static std::size_t at(int index) { return static_cast<std::size_t>(index); }
-  bool runs(int host, int rank) const {
-    return rank >= 0 && at(rank) < plan_.ranks.size() && plan_.ranks[at(rank)].host == host;
-  }
   bool exists(int host) const { return host >= 0 && at(host) < hosts_.count(); }
   void send_addresses();
 

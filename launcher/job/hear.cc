@@ -1,10 +1,14 @@
 // What the head does with each message of a daemon that concerns more than the way to it.
 #include "job/head.h"
+#include "job/own_ranks.h"
 #include "status/status.h"
 
 namespace tutti::launch::job {
 
 void Head::hear(int host, const control::Message& message) {
+  if (!is_of_own_ranks(message, round_.request.plan, host))
+    return host_failed(host, status::of(status::ExitStatus::host_lost),
+                       "its daemon spoke of ranks that it does not run");
   std::visit([this, host](const auto& what) { handle(host, what); }, message);
 }
 
@@ -35,7 +39,7 @@ void Head::handle(int host, const control::RankEnded& report) {
 }
 
 void Head::handle(int host, const control::Addresses& addresses) {
-  if (const auto taken = exchange_.take(host, addresses); !taken)
+  if (const auto taken = exchange_.take(addresses); !taken)
     host_failed(host, status::of(status::ExitStatus::host_lost), taken.error().text);
 }
 

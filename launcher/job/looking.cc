@@ -65,12 +65,8 @@ void Observation::look(const control::Look& what, std::function<void()> then) {
 }
 
 void Observation::take(const control::Seen& seen) {
-  for (const control::SeenRank& one : seen.ranks)
-    if (course_.is_rank(one.rank)) watcher_.take(one, now_ms());
-  std::vector<control::SeenCall> calls = seen.calls;
-  for (control::SeenCall& call : calls)
-    std::erase_if(call.ranks, [this](int rank) { return !course_.is_rank(rank); });
-  comparison_.take(calls);
+  for (const control::SeenRank& one : seen.ranks) watcher_.take(one, now_ms());
+  comparison_.take(seen.calls);
   has_new_calls_ = has_new_calls_ || !seen.calls.empty();
   if (seen.number == 0 && !seen.ranks.empty() && course_.state == State::running) {
     compare_calls();
@@ -188,7 +184,6 @@ void Observation::show_places(std::function<void(const std::string&)> show) {
 
 // The text of another host: it reaches the user's terminal.
 void Observation::take(const control::Stack& said) {
-  if (!course_.is_rank(said.rank)) return;
   const control::Stack stack{said.rank,
                              text::printable(said.text.substr(0, kMostStackBytes), "\n\t")};
   take_stack(stack);
@@ -221,7 +216,7 @@ void Observation::show_rest() {
 }
 
 void Observation::take(const control::Links& links) {
-  if (course_.is_rank(links.rank)) links_[links.rank] += links.text;
+  links_[links.rank] += links.text;
 }
 
 void Observation::print_links() {
@@ -252,7 +247,6 @@ Result<void> Observation::open_usage() {
 }
 
 void Observation::take(const control::Used& used) {
-  if (!course_.is_rank(used.rank)) return;
   wireup::CallRecord call{};
   if (static_cast<wireup::RankSays>(used.says) == wireup::RankSays::call &&
       used.bytes.size() == sizeof call) {

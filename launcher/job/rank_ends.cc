@@ -18,7 +18,7 @@ const std::string& RankEnds::name_of(int host) const {
 }
 
 bool RankEnds::take(int host, const control::RankEnded& report) {
-  if (!machine_.rank_ended(host, report.rank)) return false;
+  if (!machine_.rank_ended(report.rank)) return false;
   if (auto missed = absence(report, name_of(host))) machine_.ending().miss(std::move(*missed));
   tell_end(report, judge(report, name_of(host)));
   if (course_.ranks_left == 0) tell_victim();
@@ -49,7 +49,6 @@ void RankEnds::tell_end(const control::RankEnded& report, const RankVerdict& ver
 }
 
 void RankEnds::take(int host, const control::RankAborts& report) {
-  if (!course_.is_rank(report.rank)) return;
   RankVerdict verdict = judge(report, name_of(host));
   Ending& ending = machine_.ending();
   if (!report.follows || ending.has_failed())

@@ -17,7 +17,7 @@ class RankEnds {
            StateMachine& machine, Streams& streams)
       : loop_(loop), request_(request), course_(course), machine_(machine), streams_(streams) {}
 
-  // False: that is no rank of this host, or it was told already.
+  // False: it was told already.
   bool take(int host, const control::RankEnded& report);
   void take(int host, const control::RankAborts& report);
 

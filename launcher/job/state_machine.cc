@@ -128,17 +128,16 @@ void StateMachine::host_failed(int index, int status, const std::string& reason)
   fail(failure_of(status), line, course_.is_launched ? Cause::host : Cause::ended);
 }
 
-bool StateMachine::rank_ended(int host, int rank) {
-  if (!course_.is_rank(rank) || course_.rank_ended[at(rank)] ||
-      request_.plan.ranks[at(rank)].host != host)
-    return false;
+bool StateMachine::rank_ended(int rank) {
+  if (course_.rank_ended[at(rank)]) return false;
   course_.rank_ended[at(rank)] = true;
   --course_.ranks_left;
   return true;
 }
 
 void StateMachine::host_left(int host) {
-  for (const plan::PlannedRank& rank : request_.plan.ranks) rank_ended(host, rank.rank);
+  for (const plan::PlannedRank& rank : request_.plan.ranks)
+    if (rank.host == host) rank_ended(rank.rank);
 }
 
 void StateMachine::look_for_end() {

@@ -36,9 +36,8 @@ class StateMachine {
   void fail(int status, const std::string& line, Cause cause = Cause::ended);
   void host_failed(int host, int status, const std::string& reason);
   void on_newcomer();
-  // False: no rank of this host, or it had ended already.
-  bool rank_ended(int host, int rank);
-  void host_left(int host);  // and with it its ranks
+  bool rank_ended(int rank);  // false: it had ended already
+  void host_left(int host);   // and with it its ranks
   // Enters the next state if all that this one waited for is there, or gone.
   void look_for_end();
 

@@ -88,7 +88,6 @@ void Streams::repay(int index, std::uint64_t least) {
 }
 
 void Streams::show(const control::Output& output) {
-  if (output.rank < 0 || at(output.rank) >= flows_.size()) return;
   const Flow flow = flows_[at(output.rank)];
   if ((flow.through_head & output.stream) != 0)
     put_into_file(output, output.stream == 2 ? err_file_ : out_file_);

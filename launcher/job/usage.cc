@@ -45,7 +45,6 @@ std::string seconds(std::uint64_t ns) {
 }  // namespace
 
 void Usage::take(const control::Used& used) {
-  if (used.rank < 0 || static_cast<std::size_t>(used.rank) >= hosts_.size()) return;
   const auto says = static_cast<wireup::RankSays>(used.says);
   if (says == wireup::RankSays::spent) take_spent(used.rank, used.bytes);
   if (says == wireup::RankSays::sent) take_sent(used.rank, used.bytes);

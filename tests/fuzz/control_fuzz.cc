@@ -122,8 +122,8 @@ TEST_CASE("no parcel of a rank harms --stats or --trace", "[fuzz][parcels]") {
     auto trace = Trace::open(path, {0, 1, 1}, {"a", "b"});
     REQUIRE(trace);
     for (std::size_t parcels = random.below(4); parcels > 0; --parcels) {
-      const Used used{static_cast<int>(random.below(5)) - 1,
-                      static_cast<int>(kSays[random.below(3)]), fuzz::bend(random, seeds)};
+      const Used used{static_cast<int>(random.below(3)), static_cast<int>(kSays[random.below(3)]),
+                      fuzz::bend(random, seeds)};
       usage.take(used);
       (*trace)->take(used);
     }

@@ -134,9 +134,10 @@ void say_bent(fuzz::Random& random, Side& side, int host, const std::vector<std:
   }
 }
 
-enum class Manners { good, hasty, bent };
+enum class Manners { good, hasty, bent, meddling };
 
-// A node of a job of two, who is anybody; a hasty one leaves before its ranks have ended.
+// A node of a job of two, who is anybody; a hasty one leaves before its ranks have ended, and one
+// that meddles says how the other's has ended.
 void be_node(fuzz::Random random, Manners manners, int node, int port) {
   Newcomer self;
   self.name = "node" + std::to_string(node);
@@ -154,6 +155,7 @@ void be_node(fuzz::Random random, Manners manners, int node, int port) {
   const bool is_hasty = manners == Manners::hasty;
   if (!is_hasty || random.below(2) == 0) side.await<Launch>(kLongMs);
   if (is_hasty) return side.say(node, parts.back());
+  if (manners == Manners::meddling) side.say(node, said_by_node(1 - node)[3]);
   for (std::size_t i = 1; i + 1 < parts.size(); ++i) side.say(node, parts[i]);
   side.await<Bye>(kLongMs);
   side.say(node, parts.back());
@@ -186,6 +188,26 @@ job::JobRequest torch_job() {
   return request;
 }
 
+// The status of a job of two nodes.
+int status_of_job(fuzz::Random& random, Manners first, Manners second) {
+  job::JobRequest request = torch_job();
+  request.allocation.given = true;
+  request.spec.timeout_s = 30;
+  auto meeting = HostMeeting::open({"127.0.0.1", 0}, no_key());
+  REQUIRE(meeting);
+  const int port = (*meeting)->port();
+  request.meeting = std::move(*meeting);
+  const auto node = [&](int number, Manners how) {
+    return std::thread(
+        [=, seed = random.next()] { be_node(fuzz::Random(seed), how, number, port); });
+  };
+  std::thread one = node(0, first), two = node(1, second);
+  const int status = job::run_job(std::move(request));
+  one.join();
+  two.join();
+  return status;
+}
+
 }  // namespace
 
 TEST_CASE("a job whose nodes are anybody's ends with a status", "[fuzz][open_nodes]") {
@@ -193,27 +215,19 @@ TEST_CASE("a job whose nodes are anybody's ends with a status", "[fuzz][open_nod
   while (rounds.more()) {
     fuzz::Random random(rounds.number());
     INFO("round " << rounds.number());
-    job::JobRequest request = torch_job();
-    request.allocation.given = true;
-    request.spec.timeout_s = 30;
-    auto meeting = HostMeeting::open({"127.0.0.1", 0}, no_key());
-    REQUIRE(meeting);
-    const int port = (*meeting)->port();
-    request.meeting = std::move(*meeting);
     const auto manners = static_cast<Manners>(random.below(3));
     const bool both = random.below(2) == 0;
-    const auto node = [&](int number, Manners how) {
-      return std::thread(
-          [=, seed = random.next()] { be_node(fuzz::Random(seed), how, number, port); });
-    };
-    std::thread one = node(0, manners), two = node(1, both ? manners : Manners::good);
-    const int status = job::run_job(std::move(request));
-    one.join();
-    two.join();
+    const int status = status_of_job(random, manners, both ? manners : Manners::good);
     REQUIRE((status >= 0 && status < 256));
     if (manners == Manners::good) REQUIRE(status == 0);
     if (manners == Manners::hasty) REQUIRE(status == status::of(status::ExitStatus::host_lost));
   }
+}
+
+TEST_CASE("a node that speaks of another's ranks is lost", "[fuzz][open_nodes]") {
+  fuzz::Random random(0);
+  CHECK(status_of_job(random, Manners::good, Manners::meddling) ==
+        status::of(status::ExitStatus::host_lost));
 }
 
 TEST_CASE("a node whose head is anybody's ends when that goes", "[fuzz][open_head]") {

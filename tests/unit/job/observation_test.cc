@@ -1,7 +1,6 @@
-// What daemons say of ranks that the job does not have does no harm.
+// What daemons say of their ranks' calls is compared.
 #include "job/observation.h"
 
-#include <climits>
 #include <cstring>
 
 #include "catch.h"
@@ -69,27 +68,8 @@ control::Used said_call(int root, int rank) {
 
 }  // namespace
 
-TEST_CASE("ranks that the job does not have are heard in no message", "[observation]") {
-  Course course;
-  course.rank_ended.resize(kRanks);
-  CHECK(course.is_rank(0));
-  for (const int wrong : {-1, kRanks, INT_MAX}) {
-    CHECK_FALSE(course.is_rank(wrong));
-    Watched one;
-    control::SeenRank seen;
-    seen.rank = wrong;
-    one.observation.take(control::Seen{0, {seen}, {bcast(0, 0), bcast(1, wrong)}});
-    CHECK(one.asked.empty());  // there is no difference to look at
-    one.observation.take(said_call(0, 0));
-    one.observation.take(said_call(1, wrong));
-    one.observation.take(control::Stack{wrong, "#0  main\n"});
-    one.observation.take(control::Links{wrong, "0\ttcp\twhy\n"});
-    CHECK(one.asked.empty());
-    CHECK(one.mismatches == 0);
-  }
-}
-
-TEST_CASE("ranks that it has are heard", "[observation]") {
+TEST_CASE("ranks whose calls differ are looked at again, or asked for their stacks",
+          "[observation]") {
   Watched one;
   control::SeenRank seen;
   one.observation.take(control::Seen{0, {seen}, {bcast(0, 0), bcast(1, 1)}});

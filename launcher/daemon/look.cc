@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::chrono::seconds kStackLimit{20};
 constexpr std::chrono::milliseconds kStandstill{500};
+constexpr std::chrono::milliseconds kDiskDelay{200};  // most disks answer in less
 constexpr std::size_t kMostStack = 256U << 10;
 
 // Where a tool is in PATH; empty: not there.
@@ -128,7 +129,7 @@ void Ranks::look(const control::Look& look) {
   say_(control::Seen{look.number, places(),
                      calls_of_ranks(look.all_calls ? Which::all : Which::standing)});
   for (const int rank : look.stacks)
-    if (RankProcess* one = rank_numbered(rank); one != nullptr) take_stack(*one);
+    if (RankProcess* one = rank_numbered(rank); one != nullptr) look_for_stack(*one);
 }
 
 // Ranks that wait in MPI are told without being asked, so that prun need not ask often: calls that
@@ -187,6 +188,12 @@ std::vector<control::SeenCall> Ranks::calls_of_ranks(Which which) {
     }
   }
   return calls;
+}
+
+// A thread may wait for a disk for a moment.
+void Ranks::look_for_stack(RankProcess& rank) {
+  if (rank.ended || !is_deaf(program_of(rank))) return take_stack(rank);
+  loop_.after(kDiskDelay, [this, &rank] { take_stack(rank); });
 }
 
 void Ranks::take_stack(RankProcess& rank) {

@@ -65,8 +65,9 @@ class Ranks {
   Wanted wanted() const;
   void on_found(Found&& found);
   void make_servers();
-  struct Reading;                      // look.cc: a debugger of ours at work
-  void take_stack(RankProcess& rank);  // look.cc
+  struct Reading;                          // look.cc: a debugger of ours at work
+  void look_for_stack(RankProcess& rank);  // look.cc
+  void take_stack(RankProcess& rank);      // look.cc
   void watch_tool(const std::shared_ptr<Reading>& reading);
   void tool_ended(pid_t pid);
   pid_t program_of(const RankProcess& rank) const;

@@ -2,11 +2,14 @@
 #include "daemon/daemon.h"
 
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <optional>
 
 #include "catch.h"
@@ -248,6 +251,44 @@ TEST_CASE("a daemon whose channel closes kills its ranks and leaves", "[daemon]"
   CHECK(WIFEXITED(status));
   CHECK(::kill(first, 0) != 0);
   CHECK(::kill(second, 0) != 0);
+}
+
+// A rank that stands in the kernel (state D) from one byte that it reads to the next, or reads.
+TEST_CASE("a rank of the test below", "[.stands]") {
+  char byte = 0;
+  while (::read(0, &byte, 1) == 1)
+    if (::syscall(SYS_clone, CLONE_VFORK | SIGCHLD, 0, 0, 0, 0) == 0) {
+      (void)!::read(0, &byte, 1);
+      ::_exit(0);
+    }
+}
+
+TEST_CASE("a rank that waits for a disk for a moment shows its stack", "[daemon]") {
+  Driver driver;
+  driver.launch("exec '" + std::filesystem::read_symlink("/proc/self/exe").string() +
+                    "' 'a rank of the test below'",
+                1, true);
+  const auto look = [&driver](const std::vector<int>& stacks) {
+    driver.send(control::Look{1, stacks});
+    return driver.wait_for<control::Seen>().ranks.at(0).state;
+  };
+  const auto wait_until_in = [&look](int state) {
+    for (int tries = 0; tries < 30'000 && look({}) != state; ++tries) ::usleep(1000);
+  };
+  bool is_shown = false;
+  for (int i = 0; i < 50 && !is_shown; ++i) {  // where the machine is busy the moment is long
+    wait_until_in('S');
+    driver.send(control::Input{"1", false});
+    wait_until_in('D');
+    look({0});
+    ::usleep(20'000);
+    driver.send(control::Input{"2", false});
+    is_shown = driver.wait_for<control::Stack>().text.find("state D") == std::string::npos;
+  }
+  CHECK(is_shown);
+  driver.send(control::Input{"", true});
+  driver.wait_for<control::RankEnded>();
+  driver.leave();
 }
 
 TEST_CASE("a long output loses nothing when the head reads late", "[daemon]") {

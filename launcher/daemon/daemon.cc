@@ -196,14 +196,14 @@ void Daemon::on_frame(control::Frame&& one) {
   std::visit([this](auto& what) { handle(what); }, *message);
 }
 
+// Nobody is left to report to; what remains is that nothing remains.
 void Daemon::cut_off(int status) {
-  // Nobody is left to report to; what remains is that nothing remains.
+  if (std::exchange(is_cut_off_, true)) return;
   ranks_.end(0);
   ranks_.close_servers();
   below_.end();
   kill_descendants();
-  status_ = status;
-  is_cut_off_ = true;
+  if (!place_.by_hand || !leaving_) status_ = status;  // else it has the job's
   if (unshown() == 0) return loop_.stop();
   loop_.after(kLastWords, [this] { loop_.stop(); });
 }

@@ -1,6 +1,7 @@
 // A real daemon in a process of its own, driven over its channel.
 #include "daemon/daemon.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -20,7 +21,8 @@ namespace {
 // The head's side of one daemon. Reads are plain and blocking: the daemon is another process.
 class Driver {
  public:
-  Driver() {
+  // With `output` it is one that a user has started, and shows there what its ranks write.
+  explicit Driver(const UniqueFd& output = {}) {
     int ends[2];
     REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
     fd_.reset(ends[0]);
@@ -30,6 +32,8 @@ class Driver {
       fd_.reset();
       DaemonPlace place;
       place.environment = {"PATH=/usr/bin:/bin", "HOME=/"};
+      place.by_hand = place.shows_output = output.is_open();
+      if (place.by_hand) ::dup2(output.get(), 1);
       place.up.out.reset(::dup(theirs.get()));
       place.up.in = std::move(theirs);
       ::_exit(run_daemon(std::move(place)));
@@ -289,6 +293,25 @@ TEST_CASE("a rank that waits for a disk for a moment shows its stack", "[daemon]
   driver.send(control::Input{"", true});
   driver.wait_for<control::RankEnded>();
   driver.leave();
+}
+
+TEST_CASE("a node whose reader is slow ends with its job's status, also when prun has gone",
+          "[daemon]") {
+  int ends[2];
+  REQUIRE(::pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
+  const UniqueFd from(ends[0]);
+  UniqueFd to(ends[1]);
+  while (::write(to.get(), "x", 1) == 1) continue;  // it has no room for more
+  Driver driver(to);
+  to.reset();
+  driver.launch("echo last");
+  driver.wait_for<control::RankEnded>();
+  driver.send(control::Bye{3, false});
+  driver.fd_.reset();
+  int status = -1;
+  CHECK(::waitpid(driver.pid_, &status, 0) == driver.pid_);
+  driver.pid_ = 0;
+  CHECK(WEXITSTATUS(status) == 3);
 }
 
 TEST_CASE("a long output loses nothing when the head reads late", "[daemon]") {

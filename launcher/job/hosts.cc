@@ -196,10 +196,7 @@ bool Hosts::take(int, const control::HostFailed& report) {
   if (!lost.said_hello && !lost.channel && course_.state == State::starting &&
       report.status != status::of(status::ExitStatus::host_lost)) {
     // Hosts that cannot reach each other: we may still reach it ourselves.
-    control::HostPart part;
-    part.host = report.host;
-    part.name = name_of(report.host);
-    start_over_network({part});
+    start_over_network({part_of(report.host)});
   } else {
     fail(report.host, report.status, report.reason);
   }

@@ -80,6 +80,7 @@ class Hosts {
   void fail(int index, int status, const std::string& reason, bool is_gone = true);
 
   // starters.cc
+  control::HostPart part_of(int index) const;
   bool is_by_srun() const;
   bool is_reached_here(const control::HostPart& part) const;
   void keep_spares();

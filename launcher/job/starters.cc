@@ -93,6 +93,19 @@ bool Hosts::is_reached_here(const control::HostPart& part) const {
           is_this_user(part.user, request_.environment));
 }
 
+// As the user names it.
+control::HostPart Hosts::part_of(int index) const {
+  control::HostPart part;
+  part.host = index;
+  part.name = name_of(index);
+  for (const hosts::HostSlots& given : request_.allocation.hosts) {
+    if (given.name != part.name) continue;
+    part.user = given.user;
+    part.port = given.port;
+  }
+  return part;
+}
+
 // They hear that the job is there, and how it ends.
 void Hosts::keep_spares() {
   for (const auto& one : round_.spares) {
@@ -110,17 +123,13 @@ void Hosts::start(bool by_tree) {
   keep_spares();
   std::vector<control::HostPart> here, remote, made, joined;
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
-    control::HostPart part;
-    part.host = static_cast<int>(i);
-    part.name = request_.plan.hosts[i].name;
-    for (const hosts::HostSlots& given : request_.allocation.hosts) {
-      if (given.name != part.name) continue;
-      part.user = given.user;
-      part.port = given.port;
-      if (given.joined) joined.push_back(part);
-    }
-    if (!joined.empty() && joined.back().host == part.host) continue;
-    if (request_.spec.starter == cli::Starter::virtual_hosts)
+    const control::HostPart part = part_of(static_cast<int>(i));
+    const bool has_joined = std::ranges::any_of(
+        request_.allocation.hosts,
+        [&part](const hosts::HostSlots& given) { return given.joined && given.name == part.name; });
+    if (has_joined)
+      joined.push_back(part);
+    else if (request_.spec.starter == cli::Starter::virtual_hosts)
       made.push_back(part);
     else
       (is_reached_here(part) ? here : remote).push_back(part);

@@ -4,6 +4,7 @@
 Usage: tree_test.py PRUN. All hosts are names of one private ssh server on loopback.
 """
 import os
+import pwd
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
@@ -63,13 +64,14 @@ def main():
         job = Job(prun, way, ["sh", "-c", f"test $RANK = {HOSTS - 1} && exit 9; exec sleep 1000"], ranks=HOSTS)
         finish(job, "a rank behind a relay fails", 9, f"rank {HOSTS - 1} on host host{HOSTS - 1}")
         relay_lost(prun, way)
-        # An ssh that works from the head only: the head reaches every host itself then.
-        only_head = server.path("ssh-from-head")
+        # An ssh that works from the head only: the head reaches every host itself then, as the same user.
+        only_head, user = server.path("ssh-from-head"), pwd.getpwuid(os.geteuid()).pw_name
         with open(only_head, "w") as file:
             file.write(f'#!/bin/sh\n[ -n "$SSH_CONNECTION" ] && {{ echo no way >&2; exit 255; }}\n'
+                       f'case " $* " in *" -l {user} "*) ;; *) echo "as another user" >&2; exit 255;; esac\n'
                        f'exec {server.agent} "$@"\n')
         os.chmod(only_head, 0o755)
-        way = ["--launch-agent", only_head, "-H", ",".join(names)]
+        way = ["--launch-agent", only_head, "-H", ",".join(f"{user}@{name}" for name in names)]
         os.environ.pop("SSH_CONNECTION", None)
         everybody_runs(prun, way, "hosts that cannot reach each other")
     finally:

@@ -18,6 +18,7 @@ namespace tutti::mpi {
 namespace {
 
 constexpr std::int64_t kLimitNs = std::int64_t{CrashLines::kLimitS} * 1'000'000'000;
+constexpr std::int64_t kEndNs = 500'000'000;  // what was killed ends in much less
 
 // The arguments of addr2line.
 struct Addr2lineWords {
@@ -68,6 +69,16 @@ std::size_t read_until(int from, std::int64_t until_ns, std::span<char> room) {
   return got;
 }
 
+// In the kernel it may hear no signal, as long as a disk does not answer (state D): then it is
+// left.
+void end_child(pid_t child) {
+  ::kill(child, SIGKILL);
+  for (const std::int64_t until_ns = now_ns() + kEndNs; now_ns() < until_ns;) {
+    if (::waitpid(child, nullptr, WNOHANG) != 0) return;
+    ::poll(nullptr, 0, 1);
+  }
+}
+
 }  // namespace
 
 void CrashLines::ask(const char* file, std::span<SourcePlace> places) {
@@ -85,11 +96,7 @@ void CrashLines::ask(const char* file, std::span<SourcePlace> places) {
   const std::span<char> room = std::span(said_).subspan(used_);
   const std::size_t got = child > 0 ? read_until(ends[0], until_ns_, room) : 0;
   ::close(ends[0]);
-  if (child > 0) {
-    ::kill(child, SIGKILL);
-    while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
-    }
-  }
+  if (child > 0) end_child(child);
   is_late_ = now_ns() >= until_ns_;
   used_ += got;
   std::string_view left(room.data(), got);

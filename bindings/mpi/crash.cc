@@ -190,7 +190,8 @@ void say_stack(Words& words, CrashStack& stack) {
 
 // The program uses GPUs, and this process takes none of their memory: perhaps it was given some.
 bool may_be_gpu_memory() {
-  if (process.world == nullptr || takes_memory(MemoryKind::cuda)) return false;
+  if (process.world == nullptr || function_under_way() == nullptr || takes_memory(MemoryKind::cuda))
+    return false;
   return ::dl_iterate_phdr(
              [](dl_phdr_info* library, std::size_t, void*) {
                return std::strstr(library->dlpi_name, "libcuda.so") != nullptr ? 1 : 0;
@@ -216,19 +217,20 @@ void say_place(Words& words, int signal, const siginfo_t& info) {
     words << ", because its stack of ";
     words.number(self().stack_bytes >> 10, 10) << " KiB is full (ulimit -s)";
   }
-  if (function != nullptr && signal == SIGSEGV && may_be_gpu_memory())
-    words << "; if that is GPU memory: this process takes none, look at TUTTI_GPU_SUPPORT and what "
-             "tutti-info says of GPU memory";
   words << "\n";
 }
 
 void say_last_words(int signal, const siginfo_t& info, const void* entry) {
   static constinit Words words;  // other threads may have small stacks, and one speaks
   say_place(words, signal, info);
-  words.write_to(STDERR_FILENO);  // to look up lines may take a while
+  // What follows takes a while, and a lock of the loader's, which another thread may hold.
+  words.write_to(STDERR_FILENO);
   CrashStack stack{.entry = entry};
   _Unwind_Backtrace(&add_frame, &stack);
   say_stack(words, stack);
+  if (signal == SIGSEGV && may_be_gpu_memory())
+    words << "    if that is GPU memory: this process takes none, look at TUTTI_GPU_SUPPORT and "
+             "what tutti-info says of GPU memory\n";
   words.write_to(STDERR_FILENO);
 }
 
@@ -296,10 +298,6 @@ void on_crash(int signal, siginfo_t* info, void* /*context*/) {
   if (is_to_speak(signal)) say_last_words(signal, *info, __builtin_return_address(0));
   end_by(signal);  // blocked until the handler returns
 }
-
-}  // namespace
-
-namespace {
 
 // Where the main thread's stack may end; other threads have no stack for the handler anyway.
 void note_stack() {

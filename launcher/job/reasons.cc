@@ -24,13 +24,15 @@ std::string_view last_shown(std::string_view line) {
 
 // What bindings/mpi/crash.cc writes: "rank 1 on host a dies by signal 11 ...",
 // "the stack of rank 1 on host a, ...", "    main+0x2a (./app+0x11c8)",
-// "    dig+0x2a (./app+0x11c8) 7 times", "    0x0", "    addr2line -e FILE +ADDRESS names lines"
+// "    dig+0x2a (./app+0x11c8) 7 times", "    0x0", "    addr2line -e FILE +ADDRESS names lines",
+// "    if that is GPU memory: ..."
 bool is_of_stack(const std::string& line) {
   if (!line.starts_with("    "))
     return line.find(" dies by signal ") != std::string::npos ||
            line.starts_with("the stack of rank ");
   const bool ends_so = line.ends_with(')') || line.ends_with(" times");
-  return line.starts_with("    0x") || (ends_so && line.find("+0x") != std::string::npos) ||
+  return line.starts_with("    0x") || line.starts_with("    if that is GPU memory: ") ||
+         (ends_so && line.find("+0x") != std::string::npos) ||
          line.ends_with("addr2line -e FILE +ADDRESS names lines");
 }
 

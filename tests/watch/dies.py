@@ -130,6 +130,7 @@ def main():
     check(status == 139 and re.search(r"^    lose_footing", said, re.M), "an alarm of the program's own cuts no last words short", said)
     status, said = run(prun, program, "before a lock")
     check(status == 139 and "was killed by signal 11" in said, "it dies also where another thread holds a lock that a stack needs", said)
+    check(re.search(r"^rank 1 on host \S+ dies by signal 11 .*, in MPI_Send$", said, re.M), "and says so", said)
     places = places_of(prun)
     own_status(prun, program, places)
     stays_away(prun, program, places)

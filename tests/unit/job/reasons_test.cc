@@ -73,12 +73,15 @@ TEST_CASE("a stack that was shown is not shown again", "[job]") {
       "step 7\n\nrank 1 on host b dies by signal 11 (Segmentation fault) at address 0x0, outside "
       "MPI\nthe stack of rank 1 on host b, ...:\n    dig+0x1 (./app+0x10) 7 times\n    main+0x1f "
       "(./app+0x11c8)\n    "
-      "(/lib/libc.so.6+0x2724a)\n    0x0\n    addr2line -e FILE +ADDRESS names lines\n";
+      "(/lib/libc.so.6+0x2724a)\n    0x0\n    addr2line -e FILE +ADDRESS names lines\n    if that "
+      "is GPU memory: this "
+      "process takes none\n";
   CHECK(last_lines(tail, false) == "; it wrote last:\n    step 7");
   CHECK(last_lines(tail.substr(8), false).empty());
   CHECK(last_lines(tail, true)
-            .ends_with("\n        (/lib/libc.so.6+0x2724a)\n        0x0\n        addr2line -e FILE "
-                       "+ADDRESS names lines"));
+            .ends_with(
+                "\n        (/lib/libc.so.6+0x2724a)\n        0x0\n        addr2line -e FILE "
+                "+ADDRESS names lines\n        if that is GPU memory: this process takes none"));
 }
 
 TEST_CASE("the table of states is in the order of its enumeration", "[job]") {

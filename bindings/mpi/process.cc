@@ -68,6 +68,7 @@ namespace {
 
 // When the library is unloaded: after the last static object of the program.
 [[gnu::destructor]] void end_of_process() {
+  let_last_words_be_said();
   process.world = nullptr;
   process.watch = nullptr;
   process.recorder = nullptr;

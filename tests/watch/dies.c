@@ -79,6 +79,18 @@ static void fall_alarmed(void) {
   lose_footing((volatile int*)16);
 }
 
+static void* fall_alone(void* nothing) {
+  lose_footing((volatile int*)16);
+  return nothing;
+}
+
+/* Until the thread speaks: it asks a stand-in for addr2line, which says so. */
+static void fall_in_a_thread(void) {
+  pthread_t other;
+  pthread_create(&other, NULL, fall_alone, NULL);
+  while (access(getenv("DIES_SPEAKS"), F_OK) != 0) usleep(1000);
+}
+
 static void fall_before_lock(void) {
   pthread_t other;
   pthread_create(&other, NULL, take_all, NULL);
@@ -115,6 +127,7 @@ static void die(const char* how) {
   if (strcmp(how, "together") == 0) fall_together();
   if (strcmp(how, "before a lock") == 0) fall_before_lock();
   if (strcmp(how, "alarmed") == 0) fall_alarmed();
+  if (strcmp(how, "in a thread") == 0) fall_in_a_thread();
   if (strcmp(how, "deep") == 0) _exit(dig(0) & 1);
   if (strcmp(how, "wide") == 0) _exit(spread(3) & 1);
 }

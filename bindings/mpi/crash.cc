@@ -181,10 +181,12 @@ void say_stack(Words& words, CrashStack& stack) {
     for (std::size_t i = 0; i < stack.count; ++i)
       if (ours == (stack.frames[i].in.dli_fbase == library.dli_fbase))
         say_frame(words, stack.frames[i]);
-  if (lines.has_answered() && !lines.is_late()) return;
+  if (lines.has_answered() && !lines.is_late() && !lines.is_full()) return;
   words << "    ";
   if (lines.is_late())
     (words << "addr2line took longer than ").number(CrashLines::kLimitS, 10) << " s; ";
+  else if (lines.is_full())
+    words << "addr2line said more than there is room for; ";
   words << "addr2line -e FILE +ADDRESS names lines\n";
 }
 

@@ -84,7 +84,7 @@ void end_child(pid_t child) {
 void CrashLines::ask(const char* file, std::span<SourcePlace> places) {
   if (until_ns_ == 0) until_ns_ = now_ns() + kLimitNs;
   is_late_ = now_ns() >= until_ns_;
-  if (is_late_) return;
+  if (is_late_ || is_full()) return;
   Addr2lineWords question;
   write_question(file, places, &question);
   int ends[2];

@@ -27,6 +27,7 @@ class CrashLines {
   void ask(const char* file, std::span<SourcePlace> places);
   bool has_answered() const { return used_ != 0; }
   bool is_late() const { return is_late_; }  // the time was over before all was answered
+  bool is_full() const { return used_ == said_.size(); }  // and so was the room
 
  private:
   std::array<char, 8192> said_{};

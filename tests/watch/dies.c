@@ -30,6 +30,17 @@ __attribute__((noinline)) int spread(int at) {
   return (int)field[0][at];
 }
 
+/* Of a name of 280 letters; its return addresses differ from frame to frame. */
+#define JOINED(one, other) one##other
+#define JOIN(one, other) JOINED(one, other)
+#define TALK talks_and_talks_and_talks_and_talks_and_talks_and_talks_and_never_ends_
+#define TALK_ON JOIN(JOIN(TALK, TALK), JOIN(TALK, TALK))
+__attribute__((noinline)) int TALK_ON(int depth) {
+  if (depth < 1) lose_footing((volatile int*)16);
+  if (depth < 1) return 0;
+  return depth % 2 == 0 ? TALK_ON(depth - 1) + 1 : TALK_ON(depth - 1) + 2;
+}
+
 static pthread_barrier_t edge;
 
 __attribute__((noinline)) void* step_over(void* nothing) {
@@ -128,6 +139,7 @@ static void die(const char* how) {
   if (strcmp(how, "before a lock") == 0) fall_before_lock();
   if (strcmp(how, "alarmed") == 0) fall_alarmed();
   if (strcmp(how, "in a thread") == 0) fall_in_a_thread();
+  if (strcmp(how, "wordy") == 0) _exit(TALK_ON(40) & 1);
   if (strcmp(how, "deep") == 0) _exit(dig(0) & 1);
   if (strcmp(how, "wide") == 0) _exit(spread(3) & 1);
 }

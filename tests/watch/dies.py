@@ -134,6 +134,9 @@ def main():
         check(ours == sorted(ours) and any(ours) == (how == "inside"), f"{how}: the library's come after the program's", said)
     if shutil.which("addr2line"):
         lines_are_named(prun, program)
+        said = run(prun, program, "wordy")[1]
+        full = LATE.replace("took longer than 2 s", "said more than there is room for")
+        check(re.search(full, said, re.M) or re.search(LATE, said, re.M), "that there is no room for all lines is said", said)
     addr2line_is_slow(prun, program)
     status, said = run(prun, program, "outside", env=dict(os.environ, PATH="/nowhere"))
     check(status == 139 and re.search(r"^    lose_footing\+0x\w+ \(", said, re.M) and "addr2line -e" in said, "functions are, where addr2line is not installed", said)

@@ -33,6 +33,8 @@ class Spawner {
   virtual std::string last_words(int host) = 0;
   // Whether it started this child, which leads a process group of its own.
   virtual bool has_started(pid_t) const { return false; }
+  // A child of this process has ended, and was waited for; it may be one of those.
+  virtual void child_ended(pid_t, int /*wait_status*/) {}
 };
 // Makes the spawner by which a daemon starts further daemons (the tree).
 using MakeSpawner =

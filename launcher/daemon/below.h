@@ -31,6 +31,9 @@ class Below {
   void end() { spawner_.reset(); }
   // This child of ours leads to a host: ssh.
   bool has_started(pid_t child) const { return spawner_ && spawner_->has_started(child); }
+  void child_ended(pid_t child, int wait_status) {
+    if (spawner_) spawner_->child_ended(child, wait_status);
+  }
   bool empty() const { return children_.empty(); }
 
  private:

@@ -124,8 +124,7 @@ int Daemon::run() {
         });
   beat();
   loop_.run();
-  const int lost = shown_ ? shown_->tell_loss() : 0;
-  if (status_ == 0) status_ = lost;
+  if (const int lost = shown_ ? shown_->tell_loss() : 0; status_ == 0) status_ = lost;
   sweep_leftovers(place_.environment);  // of a helper that was killed
   return status_;
 }
@@ -232,8 +231,10 @@ void Daemon::hear_keeper() {
 
 void Daemon::reap() {
   int status = 0;
-  for (pid_t pid = ::waitpid(-1, &status, WNOHANG); pid > 0; pid = ::waitpid(-1, &status, WNOHANG))
+  for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
     ranks_.on_child_ended(pid, status);
+    below_.child_ended(pid, status);
+  }
   // The only host of a job need not wait to be sent away.
   if (alone_ && !leaving_ && ranks_.all_ended()) handle(control::Bye{});
 }

@@ -45,6 +45,7 @@ struct SshConnection : Agent {
   std::size_t sent = 0;
   int tries = 0;
   bool ready = false;
+  std::optional<int> end;  // as wait(2) gives it, where a daemon has waited for all its children
 };
 
 // It ends what it has started itself, and in its group is the way (ProxyCommand) of a master that
@@ -68,6 +69,10 @@ class Ssh final : public control::Spawner {
   bool has_started(pid_t pid) const override {
     return std::any_of(connections_.begin(), connections_.end(),
                        [pid](const auto& one) { return one.second.pid == pid; });
+  }
+  void child_ended(pid_t pid, int wait_status) override {
+    for (auto& [host, one] : connections_)
+      if (one.pid == pid) one.end = wait_status;
   }
 
  private:
@@ -167,6 +172,7 @@ void Ssh::connect(SshConnection& one) {
   one.heard.clear();
   one.noise.clear();
   one.words.clear();
+  one.end.reset();
   one.sending = nullptr;
   if (start_agent(command(one.host), steps_ ? &steps_->environment() : nullptr, &one))
     return listen(one);
@@ -253,8 +259,8 @@ void Ssh::read_words(SshConnection& one) {
 }
 
 void Ssh::on_end(SshConnection& one) {
-  int status = 0;
-  if (::waitpid(one.pid, &status, WNOHANG) == 0) return;
+  int status = one.end.value_or(0);
+  if (!one.end && ::waitpid(one.pid, &status, WNOHANG) == 0) return;
   one.pid = 0;
   if (one.errors.is_open()) read_words(one);
   if (!one.ready && one.out.is_open()) {

@@ -50,6 +50,19 @@ def relay_lost(prun, way):
     finish(job, "a relay killed: its hosts go with it, the job ends", 206, "daemon was lost")
 
 
+def nobody_reaches_all(prun, server, names):
+    """What an ssh of a relay's ended with is told as it was."""
+    some = server.path("ssh-to-some")
+    with open(some, "w") as file:
+        file.write(f'#!/bin/sh\nway=; case " $* " in *" {names[-1]} "*) way=no;; esac\n'
+                   f'[ -n "$way$SSH_CONNECTION" ] && {{ echo no way >&2; exit 7; }}\nexec {server.agent} "$@"\n')
+    os.chmod(some, 0o755)
+    what = "hosts that nobody reaches"
+    job = Job(prun, ["--launch-agent", some, "-H", ",".join(names)], ["true"], ranks=HOSTS)
+    finish(job, what, 201, "exited 7 before a daemon answered (no way)")
+    assert "exited 0" not in job.said(), f"{what}: an ssh is said to have ended well\n{job.said()}"
+
+
 def main():
     if reason := no_ssh_server():
         print(f"skipped: {reason}")
@@ -74,6 +87,7 @@ def main():
         way = ["--launch-agent", only_head, "-H", ",".join(f"{user}@{name}" for name in names)]
         os.environ.pop("SSH_CONNECTION", None)
         everybody_runs(prun, way, "hosts that cannot reach each other")
+        nobody_reaches_all(prun, server, names)
     finally:
         server.close()
 

@@ -47,6 +47,14 @@ struct ThreadStack {
   std::string text() const { return own + of_libraries; }
 };
 
+// Of "#3  0xAB in main (argc=1) at a.c:3", "#3 0xAB main - FILE"; empty: that is no frame.
+std::string function_in_frame(const std::string& line) {
+  if (!line.starts_with('#')) return {};
+  std::string name = line.substr(0, line.find(" - "));
+  name = text::trim(name.substr(0, name.find(" (")));
+  return name.substr(name.rfind(' ') + 1);
+}
+
 }  // namespace
 
 std::string shorten_stack(const std::string& text) {
@@ -63,21 +71,19 @@ std::string shorten_stack(const std::string& text) {
   return frames.empty() ? "      " + std::string(text::trim(text)) + "\n" : frames;
 }
 
-// The frame behind the last of MPI's: "#3  0xAB in main (argc=1) at a.c:3", "#3 0xAB main - FILE".
+// The frame behind the last of MPI's.
 std::string caller_in_stack(const std::string& text) {
   bool is_next = false;
   for (const std::string& line : text::split(text, '\n')) {
-    const bool is_mpi = line.find("MPI_") != std::string::npos;
-    if (is_next && !is_mpi && line.starts_with('#')) {
+    const std::string name = function_in_frame(line);
+    const bool is_mpi = name.starts_with("MPI_") || name.starts_with("PMPI_");
+    if (is_next && !is_mpi && !name.empty()) {
       const auto at = line.rfind(" at ");
       const std::string place =
           at == std::string::npos ? "" : line.substr(std::max(at + 4, line.rfind('/') + 1));
-      std::string name = line.substr(0, line.find(" - "));
-      name = text::trim(name.substr(0, name.find(" (")));
-      name = name.substr(name.rfind(' ') + 1);
       return name == "??" ? "" : name + (place.empty() ? "" : " at " + place);
     }
-    is_next = is_mpi && line.starts_with('#');
+    is_next = is_mpi;
   }
   return {};
 }

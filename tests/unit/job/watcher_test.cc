@@ -300,6 +300,8 @@ TEST_CASE("who called MPI is read off a debugger's stack", "[watcher]") {
   CHECK(caller_in_stack("#0  0x00ab MPI_Bcast - /x/libmpi.so\n#1  0x00cd main - /home/u/a\n") ==
         "main");
   CHECK(caller_in_stack("#0  0x00ab in PMPI_Bcast ()\n#1  0x00cd in ?? ()\n").empty());
+  CHECK(caller_in_stack("#0  0x00ab in PMPI_Bcast ()\n#1  0x00cd in solve () at MPI_solver.c:7\n"
+                        "#2  0x00ef in main () at a.c:3\n") == "solve at MPI_solver.c:7");
   CHECK(caller_in_stack("#0  compute () at a.c:1\n#1  main () at a.c:2\n").empty());
   CHECK(caller_in_stack("no eu-stack (elfutils) and no gdb on its host").empty());
 }

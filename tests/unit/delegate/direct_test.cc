@@ -121,7 +121,9 @@ TEST_CASE("calls that are the first to use the chunks' memory are not judged",
 // Its trials come without a clock: after so many calls of a size.
 TEST_CASE("a team's first member, or its root, tries both ways of every form and size",
           "[delegate][direct]") {
-  for (const Collective collective : kRead)
+  Combinations combinations;
+  for (const Collective collective : kRead) {
+    if (!combinations.takes_next()) continue;
     run_team(3,
              [collective](Team& team, int rank) {
                Mixer mixer(team, rank, 3);
@@ -138,6 +140,7 @@ TEST_CASE("a team's first member, or its root, tries both ways of every form and
              {.single_copy = BlockReads::judged, .reader = [collective](int rank) {
                 return is_for_root(collective) ? rank == 1 : rank != 1 || is_for_all(collective);
               }});
+  }
 }
 
 TEST_CASE("nothing is read where single copy is off", "[delegate][direct]") {
@@ -188,8 +191,10 @@ TEST_CASE("who only takes waits for no other reader", "[delegate][direct]") {
 // As if the giver's process were another one now.
 TEST_CASE("blocks that cannot be read come through the chunks, and later ones, too",
           "[delegate][direct]") {
+  Combinations combinations;
   for (const Collective collective : kRead)
     for (const Count least : {5'000, 100'000, 400'000}) {
+      if (!combinations.takes_next()) continue;
       Members members(3);
       auto teams = members.team(BlockReads::on);
       prove(teams);

@@ -62,15 +62,18 @@ TEST_CASE("long calls of all kinds and lengths go round through the chunks", "[d
 
 // With either kind of store at their taker, too: a trial of the other comes after so many calls.
 TEST_CASE("blocks that are longer than the chunks keep come right again and again", "[delegate]") {
+  Combinations combinations;
   constexpr int kCalls = static_cast<int>(Judge::kNew + Judge::kFew + 2 * Judge::kTrial);
   for (const Collective collective :
-       {Collective::bcast, Collective::allgather, Collective::alltoall, Collective::gatherv})
+       {Collective::bcast, Collective::allgather, Collective::alltoall, Collective::gatherv}) {
+    if (!combinations.takes_next()) continue;
     run_team(2, [collective](Team& team, int rank) {
       Mixer mixer(team, rank, 2);
       for (int i = 0; i < kCalls; ++i)
         if (!mixer.run(collective, 600'001, 1)) return false;
       return true;
     });
+  }
 }
 
 TEST_CASE("a team that does not poll", "[delegate]") {
@@ -151,9 +154,11 @@ TEST_CASE("a block that its taker has no room for is an error on every member", 
 }
 
 TEST_CASE("a member that has nothing to give spoils its call alone", "[delegate]") {
+  Combinations combinations;
   for (const int size : {3, 7})  // more than there are cores, so that one folds for all
     for (const Collective collective : kServed)
-      for (const Count count : {3, 1'800, 5'000, 60'000})
+      for (const Count count : {3, 1'800, 5'000, 60'000}) {
+        if (!combinations.takes_next()) continue;
         run_team(size, [=](Team& team, int rank) {
           Mixer mixer(team, rank, size);
           TeamCall call = mixer.prepare(collective, count, 0);
@@ -169,6 +174,7 @@ TEST_CASE("a member that has nothing to give spoils its call alone", "[delegate]
           const bool is_well = code == Code::ok && (rank == 0 || is_rooted);
           return mixer.run(collective, count, 0) && (is_well || (rank > 0 && is_told));
         });
+      }
 }
 
 TEST_CASE("calls that do not match are an error on every member", "[delegate]") {

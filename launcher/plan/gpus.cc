@@ -10,7 +10,7 @@
 namespace tutti::launch::plan {
 namespace {
 
-std::string names_of(const Plan& plan, const SharedMachine& shared) {
+std::string hosts_of(const Plan& plan, const SharedMachine& shared) {
   std::string names = "host " + plan.hosts[shared.hosts.front()].name;
   for (std::size_t i = 1; i < shared.hosts.size(); ++i)
     names += ", " + plan.hosts[shared.hosts[i]].name;
@@ -37,7 +37,7 @@ Result<void> assign_gpus(Plan& plan, const cli::Placement& placement,
   for (const SharedMachine& shared : machines) {
     const int all = devices_of(shared.machine, cli::MapBy::gpu);
     if (all == 0) continue;
-    const std::string name = names_of(plan, shared);
+    const std::string name = hosts_of(plan, shared);
     const std::string has = name + " has " + std::to_string(all) + (all == 1 ? " GPU" : " GPUs");
     if (each > all)
       return fail(Code::arg, has + ", and " + std::to_string(each) +

@@ -120,7 +120,7 @@ std::string told(const topo::PciDevice& device) {
 }
 
 // As CUDA_VISIBLE_DEVICES calls them on their host, so as the ranks will see them (rank_env.cc).
-std::string names_of(const std::vector<int>& gpus, const topo::Machine& machine) {
+std::string numbers_of(const std::vector<int>& gpus, const topo::Machine& machine) {
   if (machine.visible_gpus.empty()) return ranges(gpus);
   const auto all = tutti::text::split(machine.visible_gpus, ',');
   std::string names;
@@ -136,7 +136,7 @@ std::string gpus_by_number(const Plan& plan, const PlannedRank& rank,
   std::vector<int> numbers;
   for (int i = 0; i < plan.own_gpus; ++i) numbers.push_back(rank.local_rank * plan.own_gpus + i);
   if (numbers.empty()) return "";
-  return (numbers.size() == 1 ? ", GPU " : ", GPUs ") + names_of(numbers, machine) +
+  return (numbers.size() == 1 ? ", GPU " : ", GPUs ") + numbers_of(numbers, machine) +
          " (by local rank)";
 }
 
@@ -171,7 +171,7 @@ std::string gpus_told(const Plan& plan, const cli::JobSpec& job, const PlannedRa
   for (const topo::PciDevice& device : machine.devices)
     if (device.kind == topo::PciDevice::Kind::gpu) buses.push_back(device.names.back());
   std::string text = std::string(plan.own_gpus > 0 ? ", GPU" : ", near GPU") +
-                     (rank.gpus.size() == 1 ? " " : "s ") + names_of(rank.gpus, machine) + " (";
+                     (rank.gpus.size() == 1 ? " " : "s ") + numbers_of(rank.gpus, machine) + " (";
   for (std::size_t i = 0; i < rank.gpus.size(); ++i)
     text += (i == 0 ? "" : ", ") + buses.at(static_cast<std::size_t>(rank.gpus[i]));
   return text + ")";

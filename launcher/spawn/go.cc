@@ -74,10 +74,6 @@ Result<UniqueFd> connect_to(const HostAndPort& where) {
   return fd;
 }
 
-BlobView bytes_of(const std::string& text) {
-  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
-}
-
 // One line within 10 s; never more than it, so that the channel's bytes stay.
 Result<std::string> read_line(int fd) {
   std::string line;

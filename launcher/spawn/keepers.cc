@@ -17,9 +17,10 @@
 namespace tutti::launch::spawn {
 namespace {
 
-constexpr std::int64_t kMs = 1'000'000;
-constexpr std::int64_t kSoonNs = 200 * kMs;       // is enough for nearly all
-constexpr std::int64_t kLongestNs = 5'000 * kMs;  // a keeper needs less, whatever its daemon does
+constexpr std::int64_t kMillisecond = 1'000'000;
+constexpr std::int64_t kSoonNs = 200 * kMillisecond;  // is enough for nearly all
+constexpr std::int64_t kLongestNs =
+    5'000 * kMillisecond;  // a keeper needs less, whatever its daemon does
 
 // Its daemon has heard of that by SIGTERM, and is still in the keeper's group.
 void await_daemon(pid_t group, std::int64_t until_ns) {

@@ -30,11 +30,7 @@ constexpr std::chrono::seconds kPatience{10};  // with a visitor who says nothin
 constexpr std::chrono::seconds kPenalty{1};    // after a wrong guess
 constexpr std::chrono::seconds kBeat{5};
 
-BlobView bytes_of(const std::string& text) {
-  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
-}
-
-bool say(int fd, std::string line) {
+bool send_line(int fd, std::string line) {
   line += "\n";
   return ::send(fd, line.data(), line.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(line.size());
 }
@@ -165,7 +161,7 @@ void HostMeeting::drop(Visitor* visitor) {
 }
 
 void HostMeeting::refuse(Visitor* visitor, const std::string& why) {
-  say(visitor->fd.get(), std::string(kRefusedWord) + " " + why);
+  send_line(visitor->fd.get(), std::string(kRefusedWord) + " " + why);
   drop(visitor);
 }
 
@@ -217,7 +213,7 @@ void HostMeeting::greet(Visitor* visitor, const std::string& line) {
   const std::string answer =
       std::string(kMeetWord) + " " + secure::text_of(exchange.own_public()) + " " + mode_of(key_);
   if (!exchange.agree(*theirs, bytes_of(said_by_both(key_, line, answer))) ||
-      !say(visitor->fd.get(), answer))
+      !send_line(visitor->fd.get(), answer))
     drop(visitor);
 }
 
@@ -239,9 +235,9 @@ void HostMeeting::prove(Visitor* visitor, const std::string& line) {
   }
   auto fresh = std::move(visitor->who);
   fresh->stream = std::make_unique<secure::RecordStream>(exchange.keys());
-  const bool good =
-      say(visitor->fd.get(), std::string(kWelcomeWord) + " " + secure::text_of(exchange.proof())) &&
-      fresh->stream->open(visitor->heard, fresh->already);
+  const bool good = send_line(visitor->fd.get(), std::string(kWelcomeWord) + " " +
+                                                     secure::text_of(exchange.proof())) &&
+                    fresh->stream->open(visitor->heard, fresh->already);
   if (!good) return drop(visitor);
   loop_->forget(visitor->fd.get());
   fresh->channel = std::move(visitor->fd);

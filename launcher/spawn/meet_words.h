@@ -29,5 +29,8 @@ inline std::string mode_of(const MeetingKey& key) {
 }
 // What the proofs of both sides cover besides their public keys.
 std::string said_by_both(const MeetingKey& key, const std::string& join, const std::string& meet);
+inline BlobView bytes_of(const std::string& text) {
+  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
+}
 
 }  // namespace tutti::launch::spawn

@@ -14,10 +14,6 @@ namespace {
 
 using sched::Space;
 
-Count sum(std::span<const Count> counts) {
-  return std::accumulate(counts.begin(), counts.end(), Count{0});
-}
-
 class Between {
  public:
   Between(Builder& builder, const RankCall& call)

@@ -9,8 +9,6 @@ namespace {
 using sched::Term;
 using Terms = std::vector<Term>;
 
-constexpr Count kPerTarget = Count{1} << 32;  // index of the first unit meant for target 1
-
 class BetweenContracts {
  public:
   explicit BetweenContracts(const RankCall& call) : call_(call), sides_(call) {}

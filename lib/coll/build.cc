@@ -2,8 +2,6 @@
 //
 // `in` and `out` are as coll.h's RankCall says. The own contribution is copied to where the emitter
 // works; the builder puts that copy off and mostly never makes it. In place there is none.
-#include <numeric>
-
 #include "base/check.h"
 #include "coll/catalogue.h"
 
@@ -11,10 +9,6 @@ namespace tutti::coll {
 namespace {
 
 using sched::Space;
-
-Count sum(std::span<const Count> counts) {
-  return std::accumulate(counts.begin(), counts.end(), Count{0});
-}
 
 // Binds a call to each form of emitter.
 class Binder {

@@ -142,6 +142,7 @@ Result<sched::Schedule> build(const Algorithm& algorithm, const RankCall& call);
 
 // What this rank starts with and must end with: what sched::check proves of any algorithm.
 sched::Contract contract(const RankCall& call);
+inline constexpr Count kPerTarget = Count{1} << 32;  // index of the first unit meant for target 1
 
 // Between two groups: ranks 0 .. first_group - 1 and the rest. `counts` are the blocks of the
 // other group's members, for allgather, alltoall (send_counts too) and at the root of gather and

@@ -4,6 +4,7 @@
 // applied); block numbers and tree positions are team indices.
 #pragma once
 
+#include <numeric>
 #include <vector>
 
 #include "coll/rank_team.h"
@@ -12,6 +13,10 @@
 namespace tutti::coll {
 
 using sched::Slice;
+
+inline Count sum(std::span<const Count> counts) {
+  return std::accumulate(counts.begin(), counts.end(), Count{0});
+}
 
 // A slice in p blocks: even (the first n % p get one unit more), equal, or as counts say.
 class Blocks {

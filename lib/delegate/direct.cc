@@ -19,9 +19,9 @@
 namespace tutti::delegate {
 namespace {
 
-constexpr Count kLeast = 8 << 10;     // a block: less does not pay for a system call
-constexpr std::size_t kSizes = 13;    // that are told apart, from kLeast on
-constexpr Count kThrough = 16 << 10;  // of what has gaps here, by way of the stack
+constexpr Count kLeastRead = 8 << 10;  // a block: less does not pay for a system call
+constexpr std::size_t kSizes = 13;     // that are told apart, from kLeastRead on
+constexpr Count kThrough = 16 << 10;   // of what has gaps here, by way of the stack
 
 using coll::Collective;
 constexpr Collective kForms[] = {
@@ -32,14 +32,14 @@ constexpr Collective kForms[] = {
 // Which judge is asked.
 std::size_t judge_of(Collective collective, Count longest) {
   const auto form = static_cast<std::size_t>(std::ranges::find(kForms, collective) - kForms);
-  return form * kSizes +
-         size_class(static_cast<std::size_t>(longest), static_cast<std::size_t>(kLeast), kSizes);
+  return form * kSizes + size_class(static_cast<std::size_t>(longest),
+                                    static_cast<std::size_t>(kLeastRead), kSizes);
 }
 
 }  // namespace
 
 bool ShmTeam::may_read(Count block) const {
-  return single_copy_ != BlockReads::off && block >= kLeast;
+  return single_copy_ != BlockReads::off && block >= kLeastRead;
 }
 
 // Once it is known of all others. Those that have not started yet are asked in a later call.

@@ -9,14 +9,6 @@
 #include "delegate/work.h"
 
 namespace tutti::delegate {
-namespace {
-
-constexpr std::size_t kAlwaysShort = 512;
-constexpr std::size_t kMostRead = 24 << 10;  // bytes that the last one reads
-constexpr Count kBlock = 4 << 10;            // bytes folded, then given on from L1
-
-}  // namespace
-
 void ShmTeam::choose_scan(Work& work) const {
   const TeamCall& call = work.call;
   work.kernel = call.op->kernel(*call.type);
@@ -100,8 +92,8 @@ void ShmTeam::scan_round(const Work& work) {
   const Count chunk = k % chain.depth * chain.stride;
   std::byte* const to = chunks(me_) + chunk;
   if (chain.gives) begin_round(k, chain.depth, chain.stride);
-  alignas(kCacheLine) std::byte folded[kBlock];
-  for (Count at = 0, block = kBlock / chain.extent; at < count; at += block) {
+  alignas(kCacheLine) std::byte folded[kFoldBlock];
+  for (Count at = 0, block = kFoldBlock / chain.extent; at < count; at += block) {
     const Count length = std::min(block, count - at), bytes = length * chain.extent;
     const Count element = (from + at) * chain.extent;
     const std::byte* total = static_cast<const std::byte*>(call.send) + element;

@@ -22,8 +22,7 @@
 namespace tutti::delegate {
 namespace {
 
-constexpr std::size_t kLeast = 3;  // rounds in the chunks
-constexpr Count kBlock = 4 << 10;  // bytes folded, then copied on while they are in L1
+constexpr std::size_t kLeastRounds = 3;  // in the chunks
 
 }  // namespace
 
@@ -70,7 +69,7 @@ void ShmTeam::lay_out_folding(Work& work) const {
   for (std::size_t i = 0; i + 1 < starts_.size() && scatters(call); ++i)
     share = i == 0 ? starts_[1] : std::max(share, starts_[i + 1] - starts_[i]);
   const Count pieces = size_ + 1;
-  const Rounds parts = rounds_of(share * extent, pieces, {kLeast, kFoldDepth}, false);
+  const Rounds parts = rounds_of(share * extent, pieces, {kLeastRounds, kFoldDepth}, false);
   const Count most = parts.part / extent;
   const Count rounds = (share + most - 1) / most;
   // Even pieces, whole lines where that fits.
@@ -80,7 +79,7 @@ void ShmTeam::lay_out_folding(Work& work) const {
   const bool collects = call.collective == coll::Collective::allreduce ||
                         (call.collective == coll::Collective::reduce && me_ == call.root);
   const Count stride = (piece * extent + line - 1) / line * line;
-  const Count depth = std::min(parts.depth, std::max(rounds, static_cast<Count>(kLeast)));
+  const Count depth = std::min(parts.depth, std::max(rounds, static_cast<Count>(kLeastRounds)));
   work.folding.emplace(Folding{call, work.kernel, extent, piece, stride, rounds, depth, size_, me_,
                                scatters(call) ? starts_.data() : nullptr, collects});
 }
@@ -115,12 +114,12 @@ void ShmTeam::fill_pieces(const Folding& folding, Count round) {
 void ShmTeam::fold_piece(const Folding& folding, Count round) {
   const auto [from, count] = folding.range(round, me_);
   std::byte* const into = chunks(me_) + folding.folded_at(round);
-  const Count block = kBlock / folding.extent;
+  const Count block = kFoldBlock / folding.extent;
   const auto operand = [&](int member, Count at) -> const std::byte* {
     if (member == me_) return folding.own(from + at);
     return chunks(member) + folding.given_at(round, me_) + at * folding.extent;
   };
-  alignas(kCacheLine) std::byte out[kBlock];
+  alignas(kCacheLine) std::byte out[kFoldBlock];
   for (Count at = 0; at < count; at += block) {
     const Count length = std::min(block, count - at);
     folding.kernel(operand(0, at), operand(1, at), out, length);

@@ -13,8 +13,6 @@
 namespace tutti::delegate {
 namespace {
 
-constexpr Count kBlock = 4 << 10;
-
 struct Folded {
   std::byte* at;
   Count count, extent;
@@ -31,8 +29,8 @@ void fold_two(types::Op::Kernel kernel, const std::byte* a, const std::byte* b, 
   const Count bytes = to.count * to.extent;
   if (!begins_before(to.at, a, bytes) && !begins_before(to.at, b, bytes)) [[likely]]
     return kernel(a, b, to.at, to.count);
-  alignas(kCacheLine) std::byte folded[kBlock];
-  const Count block = kBlock / to.extent * to.extent;
+  alignas(kCacheLine) std::byte folded[kFoldBlock];
+  const Count block = kFoldBlock / to.extent * to.extent;
   for (Count at = 0; at < bytes; at += block) {
     const Count length = std::min(block, bytes - at);
     kernel(a + at, b + at, folded, length / to.extent);

@@ -8,9 +8,7 @@
 namespace tutti::delegate {
 namespace {
 
-constexpr std::size_t kAlwaysShort = 512;
 constexpr std::size_t kPairShort = 4 << 10;
-constexpr std::size_t kMostRead = 24 << 10;  // bytes one rank reads, above that they share work
 
 }  // namespace
 

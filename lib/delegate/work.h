@@ -49,6 +49,12 @@ inline bool ShmTeam::note_failure(types::Device* device) {
 inline constexpr std::uint64_t kInRounds = std::uint64_t{1} << 63, kReadable = kInRounds >> 1,
                                kDirect = kInRounds >> 2, kTimed = kInRounds >> 3;
 
+// Folds of vectors: short ones are read whole by each who needs the result, up to so many bytes, or
+// so many that one member reads; of long ones so many are folded, then passed on while they are in
+// L1.
+inline constexpr std::size_t kAlwaysShort = 512, kMostRead = 24 << 10;
+inline constexpr Count kFoldBlock = 4 << 10;
+
 // Data movement (exchange.cc, uneven.cc).
 struct ShmTeam::Exchange {
   const TeamCall& call;

@@ -79,13 +79,6 @@ Result<TypeRef> array_of(std::span<const Taken> dims, Datatype& old, Made made) 
   return Maker::make(shape, body, std::move(made));
 }
 
-Made made_of(int combiner, Datatype& old) {
-  Made made;
-  made.combiner = combiner;
-  made.types.push_back(TypeRef::share(&old));
-  return made;
-}
-
 // What the rank at `place` of `deal.ranks` gets of this dimension.
 Result<Taken> dealt(const Deal& deal, Count place) {
   if (deal.spread == Spread::none) {

@@ -10,13 +10,6 @@ namespace tutti::types {
 
 namespace {
 
-Made made_of(int combiner, Datatype& old) {
-  Made made;
-  made.combiner = combiner;
-  made.types.push_back(TypeRef::share(&old));
-  return made;
-}
-
 void append(std::vector<Count>& to, std::span<const Count> numbers) {
   to.insert(to.end(), numbers.begin(), numbers.end());
 }

@@ -37,4 +37,12 @@ struct Maker {
   static void mark_large(Datatype& type);
 };
 
+// Of one type, without numbers yet.
+inline Made made_of(int combiner, Datatype& old) {
+  Made made;
+  made.combiner = combiner;
+  made.types.push_back(TypeRef::share(&old));
+  return made;
+}
+
 }  // namespace tutti::types

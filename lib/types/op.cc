@@ -21,7 +21,7 @@ struct Named {
   Operation operation;
 };
 
-constexpr Named kNamed[] = {
+constexpr Named kPredefined[] = {
     {kSum, Operation::sum},         {0x22, Operation::min},    {0x23, Operation::max},
     {kProduct, Operation::prod},    {0x28, Operation::band},   {0x29, Operation::bor},
     {0x2a, Operation::bxor},        {0x30, Operation::land},   {0x31, Operation::lor},
@@ -88,7 +88,7 @@ struct OpTable {
                         fill_kernels(KernelLevel::avx2, kernel_table) ||
                         fill_kernels(KernelLevel::plain, kernel_table);
     TUTTI_CHECK(filled, "no level of kernels");
-    for (const Named& named : kNamed) {
+    for (const Named& named : kPredefined) {
       Op* op = new Op(named.handle);
       op->kernels_ = kernel_table.rows[static_cast<std::size_t>(named.operation)];
       op->commutative_ = named.handle != kReplace && named.handle != kNoOp;

@@ -24,7 +24,7 @@ constexpr unsigned long kTimerSlack_ns = 1;  // the kernel's own 50 us would dou
 
 // By itself.
 constexpr Backoff::Phases kPhases{100'000, 1'000'000};
-constexpr useconds_t kLookEvery_us = 50;
+constexpr useconds_t kHelperLooksEvery_us = 50;
 
 std::size_t processors_allowed() {
   cpu_set_t allowed;
@@ -131,7 +131,7 @@ void Helper::attend() {
       if (moves_some(is_wanted))
         backoff.restart();
       else if (!pause_awake(backoff))
-        ::usleep(kLookEvery_us);
+        ::usleep(kHelperLooksEvery_us);
     }
   }
 }

@@ -1,8 +1,8 @@
 // Sockets: listening, connecting, tuning.
 #include "transport/tcp/socket.h"
 
+#include <linux/tcp.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 

@@ -1,29 +1,49 @@
 // The program of a rank: looked for as a shell would, and told apart from what cannot run.
-#include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 
 #include "base/text.h"
-#include "base/unique_fd.h"
 #include "daemon/launch.h"
 #include "status/status.h"
 
 namespace tutti::launch::daemon {
 namespace {
 
-enum class AtPath { program, not_executable, directory, absent };
+constexpr std::size_t kLongestFirstLine = 256;  // as the kernel reads it
+
+enum class AtPath { program, not_executable, forbidden, unreachable, directory, absent };
 
 AtPath look_at(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0)
-    return errno == EACCES ? AtPath::not_executable : AtPath::absent;
+    return errno == EACCES ? AtPath::unreachable : AtPath::absent;
   if (S_ISDIR(status.st_mode)) return AtPath::directory;
-  return ::access(path.c_str(), X_OK) == 0 ? AtPath::program : AtPath::not_executable;
+  if (::access(path.c_str(), X_OK) == 0) return AtPath::program;
+  struct statvfs system {};
+  const bool forbids = ::statvfs(path.c_str(), &system) == 0 && (system.f_flag & ST_NOEXEC) != 0;
+  return forbids ? AtPath::forbidden : AtPath::not_executable;
+}
+
+// Of what is there, or seems to be, and cannot be run.
+std::string why_not(AtPath kind, const std::string& path) {
+  switch (kind) {
+    case AtPath::directory:
+      return path + " is a folder, not a program";
+    case AtPath::forbidden:
+      return path + " is on a file system that runs no programs (mounted noexec); put it elsewhere";
+    case AtPath::unreachable:
+      return path + " cannot be reached: Permission denied at a folder above it";
+    default:
+      return path + " is not executable; try chmod +x " + path;
+  }
 }
 
 // By the number in an ELF header.
@@ -41,6 +61,37 @@ std::string machine_named(unsigned number) {
   return "machine " + std::to_string(number);
 }
 
+// What an ELF file is that this kernel does not take for a program, by its header.
+std::string kind_of_elf(std::string header) {
+  header.resize(std::max<std::size_t>(header.size(), 20));
+  const bool is_big = header[5] == 2;
+  const auto half = [&](std::size_t at) {
+    const unsigned first = static_cast<unsigned char>(header[at]);
+    const unsigned second = static_cast<unsigned char>(header[at + 1]);
+    return is_big ? first << 8U | second : second << 8U | first;
+  };
+  constexpr unsigned kObject = 1;  // ET_REL
+  utsname own{};
+  ::uname(&own);
+  const std::string machine = machine_named(half(18));
+  if (machine != own.machine)
+    return "it is a program for " + machine + ", this machine is " + own.machine;
+  return half(16) == kObject ? "it is an object file; link it to a program"
+                             : "it is damaged, or was not written to its end";
+}
+
+// What the first line of a script names, and why that may not be there.
+std::string missing_interpreter(const std::string& script) {
+  std::string line = script.substr(0, script.find('\n'));
+  const bool by_windows = line.ends_with('\r');
+  if (by_windows) line.pop_back();
+  const auto first = std::min(line.find_first_not_of(" \t", 2), line.size());
+  const std::string name = line.substr(first, line.find_first_of(" \t", first) - first);
+  return "the interpreter that its first line names is missing here: " + name +
+         (by_windows ? ", with the carriage return behind it (sed -i 's/\\r$//' takes them away)"
+                     : "");
+}
+
 }  // namespace
 
 std::string full_path(const std::string& directory, const std::string& path) {
@@ -49,17 +100,20 @@ std::string full_path(const std::string& directory, const std::string& path) {
          path.substr(path.starts_with("./") ? 2 : 0);
 }
 
-std::string machines_of(const std::string& path) {
-  unsigned char head[20] = {};
-  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.is_open() || ::read(file.get(), head, sizeof head) != sizeof head ||
-      std::memcmp(head, "\177ELF", 4) != 0)
-    return "";
-  const bool is_big = head[5] == 2;
-  const unsigned number = is_big ? head[18] << 8U | head[19] : head[19] << 8U | head[18];
-  utsname own{};
-  ::uname(&own);
-  return ": it is a program for " + machine_named(number) + ", this machine is " + own.machine;
+std::string why_not_executed(const std::string& path, int error) {
+  const bool absent = error == ENOENT || error == ENOTDIR;
+  const std::string reason = std::strerror(error);
+  if (!absent && error != ENOEXEC) return reason;
+  std::ifstream file(path, std::ios::binary);
+  std::string begin(kLongestFirstLine, '\0');
+  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  begin.resize(static_cast<std::size_t>(file.gcount()));
+  const bool is_elf = begin.starts_with("\177ELF");
+  if (!absent) return is_elf ? reason + ": " + kind_of_elf(begin) : reason;
+  return is_elf
+             ? "the loader that it names is missing here (readelf -l shows it): it was built for "
+               "another C library, or for another word size"
+             : missing_interpreter(begin);
 }
 
 CannotStart find_program(const std::string& name, const std::string& search_path,
@@ -69,16 +123,9 @@ CannotStart find_program(const std::string& name, const std::string& search_path
   if (name.find('/') != std::string::npos) {
     *path = name;
     const std::string full = full_path(directory, name);
-    switch (look_at(full)) {
-      case AtPath::program:
-        return {};
-      case AtPath::directory:
-        return {not_executable, full + " is a folder, not a program"};
-      case AtPath::not_executable:
-        return {not_executable, full + " is not executable; try chmod +x " + full};
-      case AtPath::absent:
-        break;
-    }
+    const AtPath kind = look_at(full);
+    if (kind == AtPath::program) return {};
+    if (kind != AtPath::absent) return {not_executable, why_not(kind, full)};
     return {not_found, "no program " + full + "; check its path, and that this host has it"};
   }
   std::string seen_unusable;
@@ -86,10 +133,10 @@ CannotStart find_program(const std::string& name, const std::string& search_path
     *path = (folder.empty() ? directory : full_path(directory, folder)) + "/" + name;
     const AtPath kind = look_at(*path);
     if (kind == AtPath::program) return {};
-    if (kind == AtPath::not_executable && seen_unusable.empty()) seen_unusable = *path;
+    const bool is_there = kind == AtPath::not_executable || kind == AtPath::forbidden;
+    if (is_there && seen_unusable.empty()) seen_unusable = why_not(kind, *path);
   }
-  if (!seen_unusable.empty())
-    return {not_executable, seen_unusable + " is not executable; try chmod +x " + seen_unusable};
+  if (!seen_unusable.empty()) return {not_executable, seen_unusable};
   if (look_at(directory + "/" + name) == AtPath::program)
     return {not_found,
             "no program " + name + " in PATH; it is in the working folder: say ./" + name};

@@ -87,6 +87,7 @@ struct Child {
   const char* path;
   const char* directory;
   char* const* argv;
+  char* const* shell_argv;  // /bin/sh, the path, and what follows argv[0]
   char* const* environment;
   int stdio[3];
   int segment, control, server;
@@ -156,15 +157,7 @@ void bind_memory(const Child& child) {
   ::execve(child.path, child.argv, child.environment);
   if (errno == ENOEXEC && child.by_shell) {
     // A script without its first line: the shell runs it, as everywhere.
-    int count = 0;
-    while (child.argv[count] != nullptr) ++count;
-    char* again[1024] = {};
-    if (count < 1022) {
-      again[0] = const_cast<char*>("/bin/sh");
-      again[1] = const_cast<char*>(child.path);
-      for (int i = 1; i < count; ++i) again[i + 1] = child.argv[i];
-      ::execve("/bin/sh", again, child.environment);
-    }
+    ::execve(child.shell_argv[0], child.shell_argv, child.environment);
     errno = ENOEXEC;
   }
   give_up(child, errno);
@@ -246,7 +239,7 @@ struct RankStarter::Slot {
   SharedWithChild shared;
   RankProcess* rank = nullptr;  // null: the slot is free
   RankStart start;
-  std::vector<char*> argv, environment;
+  std::vector<char*> argv, shell_argv, environment;
   Pipe input, output, errors;  // the child's ends
   UniqueFd control;
   Child child{};
@@ -295,6 +288,8 @@ Result<void> RankStarter::start(RankProcess& rank, RankStart how) {
   const bool takes_input = rank.part.takes_stdin && !rank.part.on_pty;
   if (!takes_input && !nothing_.is_open())
     nothing_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!takes_input && !nothing_.is_open())
+    return fail(Code::other, std::string("cannot open /dev/null: ") + std::strerror(errno));
   int sockets[2];
   how.merge_stderr = how.merge_stderr || rank.part.on_pty;
   if (!slot.shared.is_there() || (takes_input && !make_pipe(&slot.input)) ||
@@ -319,12 +314,16 @@ Result<void> RankStarter::start(RankProcess& rank, RankStart how) {
 void RankStarter::fill(Slot& slot, const RankProcess& rank) const {
   const RankStart& start = slot.start;
   slot.argv = pointers_to(start.more_argv.empty() ? *start.argv : start.more_argv);
+  slot.shell_argv = slot.argv;
+  slot.shell_argv[0] = const_cast<char*>(start.path.c_str());
+  slot.shell_argv.insert(slot.shell_argv.begin(), const_cast<char*>("/bin/sh"));
   slot.environment = pointers_to(start.environment);
   const int stdout_fd = slot.output.write.get();
   const int stdin_fd = rank.part.on_pty ? stdout_fd : slot.input.read.get();
   slot.child = {start.path.c_str(),
                 start.directory.c_str(),
                 slot.argv.data(),
+                slot.shell_argv.data(),
                 slot.environment.data(),
                 {stdin_fd >= 0 ? stdin_fd : nothing_.get(), stdout_fd,
                  start.merge_stderr ? stdout_fd : slot.errors.write.get()},

@@ -61,8 +61,8 @@ struct CannotStart {
   std::string reason;
 };
 
-// ": it is a program for aarch64, this machine is x86_64"; empty: it is no binary program.
-std::string machines_of(const std::string& path);
+// Why the kernel did not execute this file, in words: its errno, and what the file is.
+std::string why_not_executed(const std::string& path, int error);
 // `path` seen from `directory`.
 std::string full_path(const std::string& directory, const std::string& path);
 // Absolute or relative path of the program, looked for as a shell would, from `directory`.

@@ -1,6 +1,7 @@
 #include "daemon/look_up.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <memory>
 #include <utility>
@@ -13,9 +14,12 @@
 namespace tutti::launch::daemon {
 namespace {
 
-bool is_folder(const std::string& path) {
+// Why a rank cannot work in this folder; empty: it can.
+std::string no_folder(const std::string& path) {
   struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+  if (::stat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
+    return "no folder " + path + " to work in";
+  return ::access(path.c_str(), X_OK) == 0 ? "" : "no permission to work in folder " + path;
 }
 
 App look_up_app(const control::AppPart& part, const Wanted& wanted,
@@ -23,16 +27,15 @@ App look_up_app(const control::AppPart& part, const Wanted& wanted,
   App app;
   const bool own = !wanted.directory.empty() && !part.directory_required;
   app.directory = own ? wanted.directory : part.working_directory;
-  if (!is_folder(app.directory)) {
+  if (const std::string problem = no_folder(app.directory); !problem.empty()) {
     if (part.directory_required) {
-      app.problem = {status::of(status::ExitStatus::not_found),
-                     "no folder " + app.directory + " to work in"};
+      app.problem = {status::of(status::ExitStatus::not_found), problem};
       return app;
     }
     const std::string home = value_in(wanted.environment, "HOME");
-    app.directory = is_folder(home) ? home : "/";
-    notes.push_back("host " + wanted.host + " has no folder " + part.working_directory +
-                    "; its ranks start in " + app.directory);
+    app.directory = no_folder(home).empty() ? home : "/";
+    notes.push_back("host " + wanted.host + " has " + problem + "; its ranks start in " +
+                    app.directory);
   }
   RankFacts facts;
   facts.program = &part;

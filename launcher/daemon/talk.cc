@@ -26,9 +26,7 @@ void Ranks::hear_of_exec(RankProcess& rank) {
                                 : absent ? status::ExitStatus::not_found
                                          : status::ExitStatus::not_executable);
     problem.reason = "cannot execute " + app.path + ": " +
-                     (absent ? "the interpreter its first line names is missing"
-                             : std::string(std::strerror(error)));
-    if (error == ENOEXEC) problem.reason += machines_of(full_path(app.directory, app.path));
+                     why_not_executed(full_path(app.directory, app.path), error);
     report_not_started(rank, problem);
     return;
   }

@@ -125,7 +125,7 @@ Result<void> cpu_set(Draft& draft, const Given& given) {
 
 Result<void> rankfile(Draft& draft, const Given& given) {
   TUTTI_TRY(file, file_of(draft, given));
-  draft.job.placement.rankfile = std::move(file);
+  draft.job.placement.rankfile = file + "\n";  // an empty file is one, too
   draft.job.placement.map_by = MapBy::rankfile;
   return {};
 }

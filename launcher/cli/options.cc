@@ -39,7 +39,7 @@ constexpr std::array kRows{
     OptionRow{"bycore", "", kPlacement, "the same as --map-by core", "", apply::map_as<MapBy::core>},
     OptionRow{"rank-by", "ORDER", kPlacement, "how ranks are numbered. slot: host by host; node: in turn over the hosts; fill: object by object; span: in turn over all objects; numa, core, ...: in turn over these of each host; numa:fill, numa:span", "as mapped", apply::rank_by, kEvery, Option::rank_by},
     OptionRow{"rankmap", "LIST", kPlacement, "which of the hosts each rank is on, such as 0,1,1,0; or as --rank-by", "", apply::rank_map},
-    OptionRow{"bind-to binding cpu-bind numa-binding", "TARGET", kPlacement, "none, hwthread, core, l1cache, l2cache, l3cache, numa, package, or cpu-list (what --cpu-list names; cpu-list:ordered: one each); with :overload-allowed, :if-supported", "core, where every rank can have one of its own", apply::bind_to, kEvery, Option::bind_to},
+    OptionRow{"bind-to binding cpu-bind numa-binding", "TARGET", kPlacement, "none, hwthread, core, l1cache, l2cache, l3cache, numa, package, or cpu-list (what --cpu-list names, each rank all of it or, by cpu-list:ordered, one); with :overload-allowed, :if-supported", "core, where every rank can have one of its own", apply::bind_to, kEvery, Option::bind_to},
     OptionRow{"bind-to-core", "", kPlacement, "the same as --bind-to core", "", apply::bind_as<BindTo::core>},
     OptionRow{"bind-to-socket", "", kPlacement, "the same as --bind-to package", "", apply::bind_as<BindTo::package>},
     OptionRow{"bind-to-none", "", kPlacement, "the same as --bind-to none", "", apply::bind_as<BindTo::none>},
@@ -97,7 +97,7 @@ constexpr std::array kRows{
     OptionRow{"gwdir", "FOLDER", kEnvironment, "working folder of every program", "", apply::shared_working_directory},
     OptionRow{"mca gmca omca prtemca pmixmca gpmixmca gprtemca", "NAME VALUE", kEnvironment, "Open MPI's parameters: those known here take effect, the rest are noted once", "", apply::mca},
     OptionRow{"tune am", "FILE", kEnvironment, "a file of such parameters, 'name = value' a line", "", apply::tune},
-    OptionRow{"app configfile", "FILE", kEnvironment, "a file of programs with their options, one a line", "", apply::app_file},
+    OptionRow{"app configfile", "FILE", kEnvironment, "a file of programs with their options, one a line", "", apply::app_file, kEvery, Option::app_file},
     OptionRow{"multi-prog", "", kEnvironment, "the program is srun's file of programs, '0-3 ./a %t' a line, '*' for all other ranks; %t rank, %o its number in the line, %n host number, %N host, %j job", "", apply::multi_prog},
     OptionRow{"s", "WHO", kEnvironment, "the same as --stdin", "", apply::stdin_to, kHydra, Option::stdin_to},
 

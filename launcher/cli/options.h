@@ -32,6 +32,7 @@ struct Draft {
   std::vector<std::string> ignored_mca;
   bool names_programs = false;    // --multi-prog: the program is a file of programs
   std::vector<std::string> more;  // words that an option stands for (--app), to be read next
+  int app_files = 0;              // read so far: lines of one may name another
   CommandLineContext around;
   Dialect dialect = kEvery;
 };
@@ -56,6 +57,7 @@ struct Action {
 // The options that something else than their own action asks about.
 enum class Option {
   any,  // all others
+  app_file,
   append_variable,
   bind_to,
   display,

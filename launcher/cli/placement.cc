@@ -325,7 +325,8 @@ Result<void> bind_to(Draft& draft, const Given& given) {
     if (target == row.name) draft.job.placement.bind_to = row.value;
   if (std::find(names.begin(), names.end(), target) == names.end())
     return unknown_word(given, target,
-                        "none, hwthread, core, l1cache, l2cache, l3cache, numa, package", names);
+                        "none, hwthread, core, l1cache, l2cache, l3cache, numa, package, cpu-list",
+                        names);
   for (std::size_t i = 1; i < parts.size(); ++i) {
     const std::string word = text::lower(parts[i]);
     const auto count = text::parse_int(word);

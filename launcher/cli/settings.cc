@@ -16,7 +16,7 @@ Result<double> seconds_of(const Given& given) {
   const double seconds = std::strtod(word.c_str(), &end);
   const bool whole = !word.empty() && *end == '\0';
   if (!whole || !std::isfinite(seconds) || seconds <= 0 || seconds > 1e9)
-    return fail(Code::arg, given.spelling + " needs seconds, not '" + word + "'");
+    return fail(Code::arg, given.spelling + " needs seconds, more than 0, not '" + word + "'");
   return seconds;
 }
 

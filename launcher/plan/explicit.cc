@@ -62,6 +62,7 @@ Result<std::map<int, Place>> read_rankfile(const std::string& file,
     if (!places.emplace(static_cast<int>(*rank), place).second)
       return wrong(number, "rank " + std::to_string(*rank) + " stands there twice");
   }
+  if (places.empty()) return wrong(number, "names no rank");
   return places;
 }
 

@@ -293,6 +293,16 @@ Result<void> check_stdin(const cli::JobSpec& job, const Plan& plan) {
   return {};
 }
 
+Result<void> check_streams(const cli::JobSpec& job, const Plan& plan) {
+  TUTTI_DO(check_stdin(job, plan));
+  const auto ranks = static_cast<int>(plan.ranks.size());
+  for (const int rank : job.output.only_ranks)
+    if (rank >= ranks)
+      return fail(Code::arg, "--output-from " + std::to_string(rank) + ": the job has ranks 0 to " +
+                                 std::to_string(ranks - 1));
+  return {};
+}
+
 std::vector<hosts::HostWishes> wishes_of(const cli::JobSpec& job) {
   std::vector<hosts::HostWishes> wishes;
   for (const cli::AppSpec& app : job.apps)

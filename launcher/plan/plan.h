@@ -48,6 +48,8 @@ Result<Plan> map_ranks(const cli::JobSpec& job, const hosts::Allocation& allocat
                        const topo::Machine* like = nullptr);
 // Whether the ranks that --stdin names are there.
 Result<void> check_stdin(const cli::JobSpec& job, const Plan& plan);
+// These, and those of --output-from.
+Result<void> check_streams(const cli::JobSpec& job, const Plan& plan);
 // The hosts of a plan that are one machine: two names of it, or virtual hosts on the same
 // processors.
 struct SharedMachine {

@@ -155,7 +155,7 @@ int run(int argc, char** argv) {
   if (request.meeting) return job::run_job(std::move(request));
   auto plan = plan::map_ranks(*spec, *allocation, request.machine ? &*request.machine : nullptr);
   if (!plan) return complain(status::ExitStatus::too_few_slots, plan.error().text);
-  if (const auto named = plan::check_stdin(*spec, *plan); !named)
+  if (const auto named = plan::check_streams(*spec, *plan); !named)
     return complain(status::ExitStatus::usage, named.error().text);
   if (spec->display_allocation) std::fputs(plan::print_allocation(*allocation).c_str(), stdout);
   if (spec->dry_run) {

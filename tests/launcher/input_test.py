@@ -76,6 +76,18 @@ def clear_words(folder):
     ranks = file_of(folder, "far", b"rank 0=localhost slot=4294967296:0\n")
     refused("a rankfile's package is not cut to another", "'4294967296:0' names no processor", "--rankfile", ranks, "-np", "1", "true")
     refused("a file without an end is not read to it", "more than 64 MiB are in it", "--hostfile", "/dev/zero", "true")
+    for content in (b"", b"# rank 0=localhost\n"):
+        ranks = file_of(folder, "none", content)
+        refused("a rankfile without a rank", "names no rank; write 'rank 0=host", "--rankfile", ranks, "-np", "1", "true")
+    refused("a rank that there is not", "--output-from 2: the job has ranks 0 to 1", "--output-from", "0,2", "-np", "2", "true")
+    refused("a node that there is not", "--node-rank 2: the nodes of --nnodes 2 are 0 to 1", "--nnodes", "2", "--node-rank", "2",
+            "true")
+    refused("a time that is none", "--timeout needs seconds, more than 0, not '0'", "--timeout", "0", "true")
+    programs = file_of(folder, "programs", b"-np 1 echo up\n")
+    refused("an option behind a file of programs is not one of theirs", "--tag-output stands behind --app", "--app", programs,
+            "--tag-output")
+    loop = file_of(folder, "loop", f"--app {folder}/loop\n".encode())
+    refused("a file of programs that names itself", "name each other, or one itself", "--app", loop)
     hosts = file_of(folder, "marked", b"\xef\xbb\xbflocalhost slots=2\r\n")
     done = run(PRUN, "--hostfile", hosts, "-np", "2", "echo", "up")
     check("a hostfile with an editor's mark and line ends is read", done.stdout == "up\nup\n" and done.returncode == 0, done)

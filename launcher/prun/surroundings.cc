@@ -71,6 +71,22 @@ hosts::ReadFile reader() {
   };
 }
 
+// The srun that starts Slurm's steps: not a link in PATH by which prun is called so, which would
+// start prun again, and that again. Empty: there is none.
+std::string srun_of_slurm() {
+  struct stat own {
+  }, found{};
+  if (::stat("/proc/self/exe", &own) != 0) return is_in_path("srun") ? "srun" : "";
+  bool first = true;
+  for (const std::string& folder : text::split(variable("PATH").value_or(""), ':')) {
+    const std::string path = folder + "/srun";
+    if (!can_run(path) || ::stat(path.c_str(), &found) != 0) continue;
+    if (found.st_dev != own.st_dev || found.st_ino != own.st_ino) return first ? "srun" : path;
+    first = false;
+  }
+  return "";
+}
+
 }  // namespace
 
 bool is_in_path(const std::string& name) {
@@ -164,11 +180,16 @@ Result<hosts::Allocation> find_hosts(cli::JobSpec& spec, int cores) {
             hosts::allocate(plan::wishes_of(spec), reader(), this_host(), cores, batch));
   if (batch && allocation.batch == hosts::Batch::slurm) take_shares(spec.placement);
   if (batch && allocation.batch == hosts::Batch::slurm && !spec.starter_given) {
-    if (is_in_path("srun"))
+    if (!srun_of_slurm().empty())
       spec.starter = cli::Starter::slurm;
     else
       allocation.notes.emplace_back(
-          "no srun in PATH; the hosts of the Slurm job are reached by ssh");
+          "no srun of Slurm in PATH; the hosts of the Slurm job are reached by ssh");
+  }
+  if (spec.starter == cli::Starter::slurm && spec.launch_agent.empty()) {
+    spec.launch_agent = srun_of_slurm();
+    if (spec.launch_agent.empty())
+      return fail(Code::arg, "no srun of Slurm in PATH, by which --launcher slurm starts daemons");
   }
   for (const std::string& note : allocation.notes) say(note);
   hosts::HostRules rules;

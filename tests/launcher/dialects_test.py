@@ -46,6 +46,24 @@ def srun(folder):
     check("a job that this is not started in is refused", done.returncode == 2 and "Slurm job 12" in done.stderr, done)
 
 
+def srun_in_a_job(folder):
+    """A link to prun in PATH that is named srun is not the srun that starts a Slurm job's daemons."""
+    called(folder, "srun")
+    for name, text in (("slurm/srun", '#!/bin/sh\nwhile [ "$1" != /bin/sh ]; do shift; done\nexec "$@"\n'),
+                       ("slurm/scontrol", "#!/bin/sh\n")):
+        os.makedirs(f"{folder}/slurm", exist_ok=True)
+        with open(f"{folder}/{name}", "w") as file:
+            file.write(text)
+        os.chmod(f"{folder}/{name}", 0o755)
+    job = {"SLURM_JOB_ID": "1", "SLURM_JOB_NODELIST": os.uname().nodename, "SLURM_TASKS_PER_NODE": "2"}
+    # One that starts itself again and again ends with the namespace of its process numbers.
+    alone = ["unshare", "-rpf", "--kill-child", "--mount-proc", "timeout", "-s", "KILL", "20"]
+    if run(*alone, "true").returncode != 0:
+        return print("skipped prun named srun in PATH: no namespaces of process numbers here")
+    done = run(*alone, "srun", "-n", "2", "/bin/echo", "hi", env={**ENV, **job, "PATH": f"{folder}:{folder}/slurm:{ENV['PATH']}"})
+    check("srun in PATH that is prun starts no daemons", done.returncode == 0 and done.stdout == "hi\nhi\n", done)
+
+
 def hydra(folder):
     done = run(called(folder, "mpiexec.hydra"), "-hosts", "localhost", "-n", "4", "sh", "-c", "echo $PMI_RANK", env=ENV)
     check("a host without a count takes all ranks under Hydra's name", lines(done) == ["0", "1", "2", "3"], done)
@@ -111,6 +129,7 @@ def refused(folder):
 
 with tempfile.TemporaryDirectory(prefix="launcher-") as place:
     srun(place)
+    srun_in_a_job(place)
     hydra(place)
     notices()
     scripts(place)

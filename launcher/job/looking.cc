@@ -166,13 +166,13 @@ void Observation::check_movement() {
 }
 
 // The ranks' places now, then the stacks of the first few that wait for a GPU's driver or are
-// missing; where no rank uses MPI that we could see, of any.
+// missing; where nobody is waited for, of those that are outside MPI.
 void Observation::show_places(std::function<void(const std::string&)> show) {
   show(watcher_.report(now_ms(), [this](int rank) { return host_of_rank(rank); }));
   auto wanted = watcher_.unanswered(now_ms());
   for (const int rank : watcher_.missing())
     if (std::ranges::find(wanted, rank) == wanted.end()) wanted.push_back(rank);
-  if (wanted.empty()) wanted = watcher_.never_in_mpi();
+  if (wanted.empty()) wanted = watcher_.outside_mpi();
   if (wanted.size() > kMostStacks) wanted.resize(kMostStacks);
   show_stack_ = [this, show](int rank, const std::string& text) {
     show("    stack of rank " + std::to_string(rank) + " on host " + host_of_rank(rank) + ":\n" +

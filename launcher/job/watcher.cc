@@ -178,13 +178,11 @@ bool Watcher::all_wait(std::int64_t now_ms, std::int64_t for_ms) const {
          });
 }
 
-std::vector<int> Watcher::never_in_mpi() const {
-  std::vector<int> living;
-  for (const auto& [rank, place] : ranks_) {
-    if (place.seen.joined) return {};
-    if (!place.seen.ended) living.push_back(rank);
-  }
-  return living;
+std::vector<int> Watcher::outside_mpi() const {
+  std::vector<int> outside;
+  for (const auto& [rank, place] : ranks_)
+    if (!place.seen.ended && place.seen.function == 0) outside.push_back(rank);
+  return outside;
 }
 
 std::optional<int> Watcher::waits_for(const control::SeenRank& seen) const {

@@ -26,8 +26,8 @@ class Watcher {
   // Ranks that others wait for: first those that are stopped, also in a collective of all, then
   // those that are not in the same call, the ones whose stacks help before the others.
   std::vector<int> missing() const;
-  // Where no rank has ever been in MPI: those that live.
-  std::vector<int> never_in_mpi() const;
+  // Those that live and are in no call of MPI.
+  std::vector<int> outside_mpi() const;
   // One line for each group of ranks that are in the same thing, and one for who is missing.
   using HostOf = std::function<std::string(int rank)>;
   std::string report(std::int64_t now_ms, const HostOf& host_of) const;

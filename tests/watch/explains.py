@@ -67,6 +67,9 @@ def main():
     waited = [int(s) for s in re.findall(r"ranks 0-1: not in MPI yet \(before MPI_Init\), for (\d+) s", said)]
     check(status == 207 and waited and waited[0] >= 2, "how long they have been there is said truly", said)
     check("no eu-stack" in said or said.count("stack of rank") == 2, "a program without MPI shows its stacks", said)
+    status, said = run(prun, ["--timeout", "3", "-np", "2"], program, "lost")
+    check(status == 207 and "ranks 0-1: not in MPI: computing" in said
+          and ("no eu-stack" in said or said.count("stack of rank") == 2), "so does one whose ranks all compute", said)
 
 
 def steers(prun, program):

@@ -72,6 +72,7 @@ int main(int argc, char** argv) {
   MPI_Barrier(MPI_COMM_WORLD);
   int last = rank == size - 1;
   if (strcmp(what, "in a thread") == 0) in_a_thread();
+  if (strcmp(what, "lost") == 0) lost_in_thought();
   if (strcmp(what, "missing") == 0 && last) lost_in_thought();
   if (strcmp(what, "stopped") == 0 && last) raise(SIGSTOP);
   if (strcmp(what, "in the kernel") == 0 && last) stay_in_the_kernel();

@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstring>
 #include <fstream>
 #include <string>
+#include <string_view>
 
 #include "base/knobs.h"
 #include "base/text.h"
@@ -19,6 +19,13 @@
 #include "topo/topo.h"
 
 namespace {
+
+constexpr const char* kUsage =
+    "usage: tutti-info [--knobs | --gpus]\n"
+    "\n"
+    "  (nothing)  this build, what this machine offers, and the algorithms of each collective\n"
+    "  --knobs    every variable TUTTI_*, its unit, its default and what it is for\n"
+    "  --gpus     what the libraries of GPUs say\n";
 
 void line(const char* what, const std::string& value) {
   std::printf("%-22s %s\n", what, value.c_str());
@@ -103,22 +110,21 @@ void knobs() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc == 2 && std::strcmp(argv[1], "--knobs") == 0) {
+  const std::string_view what = argc == 2 ? argv[1] : "";
+  if (argc == 1) {
+    build();
+    machine();
+    algorithms();
+  } else if (what == "--knobs") {
     knobs();
-    return 0;
-  }
-  if (argc == 2 && std::strcmp(argv[1], "--gpus") == 0) {
-    gpu_libraries([](const char* what, const std::string& value) {
-      std::printf("%s: %s\n", what, value.c_str());
+  } else if (what == "--gpus") {
+    gpu_libraries([](const char* name, const std::string& value) {
+      std::printf("%s: %s\n", name, value.c_str());
     });
-    return 0;
+  } else {
+    const bool is_asked = what == "--help" || what == "-h";
+    std::fputs(kUsage, is_asked ? stdout : stderr);
+    return is_asked ? 0 : 2;
   }
-  if (argc != 1) {
-    std::fprintf(stderr, "usage: tutti-info [--knobs | --gpus]\n");
-    return 2;
-  }
-  build();
-  machine();
-  algorithms();
   return 0;
 }

@@ -234,6 +234,7 @@ def main():
         cmake(moved, work, env)
         fortran(moved, work, env)
         expect("standard ABI" in run(moved + "/bin/tutti-info", env=env), "tutti-info")
+        expect("--knobs    every variable" in run(moved + "/bin/tutti-info", "--help", env=env), "tutti-info --help")
     finally:
         shutil.rmtree(work)
 

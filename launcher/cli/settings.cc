@@ -115,7 +115,7 @@ Result<void> stdin_to(Draft& draft, const Given& given) {
     const bool alone = (word == "all" || word == "none") && given.words[0] == word;
     if (!alone && (!rank || *rank < 0))
       return fail(Code::arg, given.spelling + " needs all, none or ranks such as 0,2, not '" +
-                                 given.words[0] + "'");
+                                 given.words[0] + "'; a file is read by '< FILE'");
     who.push_back(word);
   }
   draft.job.stdin_to = std::move(who);

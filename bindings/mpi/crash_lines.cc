@@ -96,8 +96,8 @@ void CrashLines::ask(const char* file, std::span<SourcePlace> places) {
   const std::span<char> room = std::span(said_).subspan(used_);
   const std::size_t got = child > 0 ? read_until(ends[0], until_ns_, room) : 0;
   ::close(ends[0]);
-  if (child > 0) end_child(child);
   is_late_ = now_ns() >= until_ns_;
+  if (child > 0) end_child(child);
   used_ += got;
   std::string_view left(room.data(), got);
   for (SourcePlace& place : places) {

@@ -43,6 +43,9 @@ Word ask_size(const Leaders& leaders, const Group& mine, Runtime& runtime) {
   std::int64_t size = mine.size();
   word.code = static_cast<std::int64_t>(swap_words(runtime, leaders.remote_job_rank, leaders.at,
                                                    bytes_of(size), bytes_of(word.size)));
+  // A word of an earlier call that failed may lie there.
+  if (word.code == 0 && (word.size <= 0 || word.size > runtime.wireup.size()))
+    word.code = static_cast<std::int64_t>(Code::other);
   word.leader = leaders.remote_job_rank;
   word.context = leaders.at.context;
   word.tag = leaders.at.tag;
@@ -62,11 +65,12 @@ Result<OtherSide> hear(const Meeting& local, const Leaders& leaders, const Group
   std::vector<int> members;
   if (leads(local, leaders)) {
     heard.word = ask_size(leaders, mine, runtime);
-    members.resize(static_cast<std::size_t>(heard.word.size));
-    if (heard.word.code == 0)
+    if (heard.word.code == 0) {
+      members.resize(static_cast<std::size_t>(heard.word.size));
       heard.word.code = static_cast<std::int64_t>(swap_words(
           runtime, leaders.remote_job_rank, leaders.at, std::as_bytes(std::span(mine.members())),
           std::as_writable_bytes(std::span(members))));
+    }
   }
   Code code = local.tell(bytes_of(heard.word), leaders.local);
   if (code == Code::ok) code = static_cast<Code>(heard.word.code);

@@ -4,7 +4,7 @@
 // Short: a giver puts all its blocks into its entry. Long: through its chunks in rounds; a round
 // carries the same part of every block. Round k overwrites the one `depth` rounds before when all
 // who take have counted that in `read`. What a member gives itself does not travel: it is moved
-// when the first part for the others is on its way.
+// beside what is given to the others.
 #include "delegate/work.h"
 
 namespace tutti::delegate {
@@ -65,13 +65,13 @@ Code ShmTeam::move_own(Work& work, Count upto) {
     const auto length = static_cast<std::size_t>(piece);
     if (!is_plain)
       types::copy(from.part(at, piece), into.part(at, piece));
-    else if (exchange.rounds == 0)
+    else if (!exchange.stores)
       std::memcpy(into.at() + at, from.at() + at, length);
     else
-      copy_by(stores_for(exchange), into.at() + at, from.at() + at, length);
+      copy_by(*exchange.stores, into.at() + at, from.at() + at, length);
     at += piece;
     copied_ += length;
-    if (at < end && has_copied_much()) return pause();
+    if (at < bytes && has_copied_much()) return pause();
   }
   exchange.is_own_moved = at == bytes;
   note_failure(from.device);
@@ -139,7 +139,7 @@ Code ShmTeam::move_long(Work& work) {
   return Code::ok;
 }
 
-// In iteration k round k is given, and the one before taken.
+// In iteration k round k is given, with that part of the own block, and the one before taken.
 Code ShmTeam::move_in_rounds(Work& work) {
   Exchange& exchange = *work.exchange;
   for (; work.round <= exchange.rounds; ++work.round) {
@@ -263,23 +263,22 @@ Code ShmTeam::take_round(Work& work, Count round) {
 void ShmTeam::take_part(Exchange& exchange, int giver, Count offset, const std::byte* in,
                         Count bytes) {
   const types::Buffer into = exchange.taken(giver);
-  if (!into.is_contiguous()) return unpack(into, offset, in, bytes);
-  const Stores stores = stores_for(exchange);
+  if (exchange.rounds <= exchange.depth || !into.is_contiguous())
+    return unpack(into, offset, in, bytes);
+  if (!exchange.stores) exchange.stores = stores_for(exchange);
   const auto length = static_cast<std::size_t>(bytes);
-  if (!exchange.stores_are_timed) return copy_by(stores, into.at() + offset, in, length);
-  exchange.storing_ns += timed_copy(stores, into.at() + offset, in, length);
+  if (!exchange.stores_are_timed) return copy_by(*exchange.stores, into.at() + offset, in, length);
+  exchange.storing_ns += timed_copy(*exchange.stores, into.at() + offset, in, length);
   exchange.stored += bytes;
 }
 
 Stores ShmTeam::stores_for(Exchange& exchange) {
-  if (exchange.rounds <= exchange.depth || is_oversubscribed_) return Stores::ordinary;
-  if (!exchange.stores) {
-    stores_.resize(kBlockSizes);
-    Judge& judge = stores_[block_size(exchange.longest)];
-    exchange.stores = static_cast<Stores>(judge.next());
-    exchange.stores_are_timed = judge.asks();
-  }
-  return *exchange.stores;
+  if (is_oversubscribed_) return Stores::ordinary;  // as in begin_round()
+  stores_.resize(kBlockSizes);
+  Judge& judge = stores_[block_size(exchange.longest)];
+  const unsigned way = judge.next();
+  exchange.stores_are_timed = judge.asks();
+  return static_cast<Stores>(way);
 }
 
 void ShmTeam::judge_stores(const Exchange& exchange) {

@@ -211,7 +211,10 @@ Code ShmTeam::give_up(const Fault& fault) {
 
 Code ShmTeam::broken_by(int member) {
   const MemberCounters& theirs = control(member);
-  if (theirs.fault.kind != Fault::Kind::other) return give_up(theirs.fault);
+  const Fault fault = theirs.fault;  // of a rank that may run wild
+  const bool is_known =
+      std::min(fault.teller, fault.member) >= 0 && std::max(fault.teller, fault.member) < size_;
+  if (fault.kind != Fault::Kind::other && is_known) return give_up(fault);
   // relaxed: has_given_up() has seen it.
   const std::uint32_t said = theirs.broken.load(std::memory_order_relaxed);
   if (said == static_cast<std::uint32_t>(Code::proc_aborted)) return Code::proc_aborted;

@@ -77,7 +77,7 @@ struct ShmTeam::Exchange {
   bool has_read = false;
   bool is_timed = false;
   std::int64_t heard_ns = 0;  // when all was heard
-  // How long blocks are stored here, once the first part is; what that took of those of others.
+  // How parts are stored that we take, once the first one is there; what that took. Ours then, too.
   std::optional<Stores> stores = {};
   bool stores_are_timed = false;
   std::int64_t storing_ns = 0;

@@ -7,8 +7,7 @@ configure_tree() {
   local directory=$1 log=$1.setup.log
   shift
   # Checkouts of the same source share the compiler's cache: paths in it are relative.
-  # What it does not know it finds by the compiler's list of headers, not by a run of the preprocessor before.
-  export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
+  export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
   [ -f "$directory/build.ninja" ] && return 0
   rm -rf "$directory" # what an interrupted configuration left
   local compiler=(env)

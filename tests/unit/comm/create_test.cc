@@ -54,6 +54,25 @@ TEST_CASE("what a leader meets it tells its group", "[comm][create]") {
     });
 }
 
+// As a call that failed may leave one behind.
+TEST_CASE("a list of members is not taken for their number", "[comm][create]") {
+  support::run_ranks(support::one_host(3), [](const Rank& me) {
+    constexpr int kTag = 7;
+    const CommRef part = *comm::split(me.comm, me.rank == 2 ? 1 : 0, 0);
+    if (me.rank != 2) {
+      const auto made = comm::create_inter(*part, {0, &me.comm, 2, kTag});
+      return me.expect(!made && made.error().code == Code::truncate, "that was no number");
+    }
+    p2p::Endpoint& endpoint = me.world.endpoint();
+    int list[] = {0, 1, 2};
+    const p2p::Envelope mine{me.comm.coll_context(), p2p::as_job_rank(me.rank), kTag, 0};
+    endpoint.release(
+        endpoint.send(p2p::Mode::standard, 0, mine, types::Buffer::plain(list, sizeof list)));
+    endpoint.recv_now(0, {me.comm.coll_context(), p2p::as_job_rank(0), kTag, 0},
+                      types::Buffer::plain(list, sizeof list));
+  });
+}
+
 TEST_CASE("a nonblocking duplicate for which no number is left says so", "[comm][create]") {
   for (const int ranks : {1, 2})
     support::run_ranks(support::one_host(ranks), [](const Rank& me) {

@@ -14,7 +14,8 @@ quick=(--quick)
 case "${1:-}" in
   "") ;;
   --full) quick=() ;;
-  *) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 2 ;;
+  -h | --help) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 0 ;;
+  *) sed -n '2,7s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 
 echo "1/3 packages"

@@ -49,12 +49,35 @@ App look_up_app(const control::AppPart& part, const Wanted& wanted,
   return app;
 }
 
+std::string name_of(serve::Mpi mpi) {
+  return mpi == serve::Mpi::tutti ? "Tutti" : mpi == serve::Mpi::mpich ? "MPICH" : "Open MPI";
+}
+
+// Ranks of two MPIs never meet: each would wait in MPI_Init for the others.
+void refuse_two_mpis(std::vector<App>& apps) {
+  const App* first = nullptr;
+  std::string problem;
+  for (const App& app : apps) {
+    if (app.needs.mpi == serve::Mpi::unknown) continue;
+    if (first == nullptr) first = &app;
+    if (app.needs.mpi != first->needs.mpi)
+      problem = first->path + " is linked to " + name_of(first->needs.mpi) + " and " + app.path +
+                " to " + name_of(app.needs.mpi) +
+                ", which cannot talk to each other; link both to one MPI";
+  }
+  if (problem.empty()) return;
+  for (App& app : apps)
+    if (app.problem.reason.empty())
+      app.problem = {status::of(status::ExitStatus::not_executable), problem};
+}
+
 }  // namespace
 
 Found look_up(const Wanted& wanted) {
   Found found;
   for (const control::AppPart& part : wanted.apps)
     found.apps.push_back(look_up_app(part, wanted, found.notes));
+  refuse_two_mpis(found.apps);
   FileOpener opener(wanted.appends);
   for (const std::string& path : wanted.files) {
     OpenedFile file;

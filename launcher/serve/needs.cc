@@ -21,6 +21,12 @@ namespace {
 constexpr std::array<std::string_view, 3> kPmi1Libraries{"libmpi.so.12", "libmpich", "libpmi.so"};
 constexpr std::array<std::string_view, 4> kPmixLibraries{"libmpi.so.40", "libpmix.so",
                                                          "libopen-rte.so", "libopen-pal.so"};
+struct Family {
+  std::string_view library;
+  Mpi mpi;
+};
+constexpr std::array<Family, 3> kFamilies{
+    {{"libmpi.so.12", Mpi::mpich}, {"libmpich", Mpi::mpich}, {"libmpi.so.40", Mpi::open_mpi}}};
 constexpr std::string_view kAnybodys = "libmpi_abi.so";
 constexpr std::size_t kMostLibraries = 4096;
 // Programs that run others, or load libraries by name.
@@ -54,6 +60,7 @@ class LibraryWalk {
     // MPICH is often linked in whole, which leaves no name; PMI-1 for who does not ask is a socket.
     if (!names_an_mpi_) needs_.pmi1 = true;
     needs_.certain = names_an_mpi_;
+    if (mpis_.size() == 1) needs_.mpi = *mpis_.begin();
     return needs_;
   }
 
@@ -65,8 +72,11 @@ class LibraryWalk {
     needs_.pmi1 = needs_.pmi1 || pmi1;
     needs_.pmix = needs_.pmix || pmix;
     names_an_mpi_ = names_an_mpi_ || pmi1 || pmix || begins(kAnybodys);
+    for (const Family& family : kFamilies)
+      if (begins(family.library)) mpis_.insert(family.mpi);
     if (pmi1 || pmix) return;  // what else such a library could look for is its own matter
     auto found = libraries_.find(name, by);
+    if (found && found->elf.is_ours) mpis_.insert(Mpi::tutti);
     if (!found || found->elf.is_ours) return;
     has_foreign_abi_ = has_foreign_abi_ || begins(kAnybodys);
     loaded_.push_back(std::move(*found));
@@ -75,6 +85,7 @@ class LibraryWalk {
   const Libraries libraries_;
   std::deque<Loaded> loaded_;  // addresses stay: each names who wanted it
   std::set<std::string> seen_;
+  std::set<Mpi> mpis_;
   Needs needs_{.is_binary = true};
   bool has_foreign_abi_ = false, names_an_mpi_ = false;
 };
@@ -89,7 +100,7 @@ Needs needs_of(const std::string& path, const std::vector<std::string>& argv,
     return everything(is_binary);
   if (kind == FileKind::unreadable) return {};
   auto elf = is_binary ? read_elf(path) : std::nullopt;
-  if (elf && elf->is_ours) return {.certain = true, .is_binary = true};
+  if (elf && elf->is_ours) return {.certain = true, .is_binary = true, .mpi = Mpi::tutti};
   if (!elf || !elf->wants_loader) return everything(is_binary);
   return LibraryWalk(places).run({path, std::move(*elf)});
 }

@@ -18,12 +18,15 @@
 
 namespace tutti::launch::serve {
 
+// Whose MPI a program is linked to.
+enum class Mpi { unknown, tutti, mpich, open_mpi };
 // Servers that a program may look for.
 struct Needs {
   bool pmi1 = false;       // MPICH and its family
   bool pmix = false;       // Open MPI
   bool certain = false;    // its files say so; else it may be so
   bool is_binary = false;  // an ELF file; else the shell's, where the kernel does not know it
+  Mpi mpi = Mpi::unknown;  // the one that its libraries name, where they name one alone
 };
 // Where the dynamic loader looks, beside what files name.
 struct LibraryPlaces {

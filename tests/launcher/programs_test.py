@@ -78,7 +78,23 @@ def mounted(folder):
             before=[*inside, bare, "sh"])
 
 
+def two_mpis(folder):
+    """Two stubs by the names of MPICH's and Open MPI's libraries."""
+    compiler = shutil.which("cc")
+    if not compiler:
+        return print("skipped programs of two MPIs: no compiler here")
+    place(folder, "main.c", b"int main(void) { return 0; }\n")
+    for name, library in (("one", "libmpi.so.12"), ("other", "libmpi.so.40")):
+        for words in (["-shared", "-o", library], ["-Wl,--no-as-needed", library, "-Wl,-rpath," + folder, "-o", name]):
+            made = run(compiler, "main.c", *words, f"-Wl,-soname,{library}" if "-shared" in words else "-g", cwd=folder)
+            check(f"{name} is made", made.returncode == 0, made)
+    refused("programs of two MPIs in one job", 126, "./one is linked to MPICH and ./other to Open MPI", "./one",
+            ":", "-np", "1", "./other", cwd=folder)
+    done = run(PRUN, "-np", "1", "./one", ":", "-np", "1", "true", "--oversubscribe", cwd=folder)
+    check("one beside a program without MPI", done.returncode == 0, done)
+
+
 with tempfile.TemporaryDirectory(prefix="launcher-") as where:
-    for part in (elf, scripts, permissions, mounted):
+    for part in (elf, scripts, permissions, two_mpis, mounted):
         part(where)
 result()

@@ -142,6 +142,20 @@ TEST_CASE("what can bring anything needs everything", "[serve]") {
   CHECK(needs_in("/no/such/file") == "perhaps script");
 }
 
+TEST_CASE("whose MPI a program is linked to", "[serve]") {
+  const Folder here;
+  const auto mpi_of = [&here](std::vector<std::string> libraries) {
+    return needs_of(here.program({.needed = std::move(libraries)}), {"app"}, {}).mpi;
+  };
+  CHECK(mpi_of({"libmpi.so.12", "libc.so.6"}) == Mpi::mpich);
+  CHECK(mpi_of({"libmpi.so.40"}) == Mpi::open_mpi);
+  CHECK(mpi_of({"libpmix.so.2"}) == Mpi::unknown);
+  CHECK(mpi_of({"libmpi.so.12", "libmpi.so.40"}) == Mpi::unknown);
+  CHECK(mpi_of({"libc.so.6"}) == Mpi::unknown);
+  CHECK(needs_of(here.write("ours", ElfImage{.note = "Tutti"}.bytes()), {"app"}, {}).mpi ==
+        Mpi::tutti);
+}
+
 TEST_CASE("a file that breaks off is read as far as it goes", "[serve]") {
   const Folder here;
   const std::string whole =

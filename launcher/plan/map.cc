@@ -314,6 +314,7 @@ Result<Plan> map_ranks(const cli::JobSpec& job, const hosts::Allocation& allocat
                        const topo::Machine* like) {
   if (allocation.hosts.empty()) return fail(Code::arg, "there is no host to run on");
   const cli::Placement& placement = job.placement;
+  TUTTI_DO(check_size(job));
   Plan plan;
   const cli::MapBy counted =
       placement.ranks_per_object > 0 ? placement.per_object : placement.map_by;
@@ -341,6 +342,7 @@ Result<Plan> map_ranks(const cli::JobSpec& job, const hosts::Allocation& allocat
   }
   keep_used_hosts(plan, allocation);
   plan.notes = mapper.notes();
+  TUTTI_DO(check_size(plan));
   return plan;
 }
 

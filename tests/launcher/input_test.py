@@ -89,6 +89,8 @@ def clear_words(folder):
             "--tag-output")
     loop = file_of(folder, "loop", f"--app {folder}/loop\n".encode())
     refused("a file of programs that names itself", "name each other, or one itself", "--app", loop)
+    for ranks in ("600000", "16777216"):
+        refused(f"{ranks} ranks are too many for a host", "are the most", "-np", ranks, "--oversubscribe", "true")
     hosts = file_of(folder, "marked", b"\xef\xbb\xbflocalhost slots=2\r\n")
     done = run(PRUN, "--hostfile", hosts, "-np", "2", "echo", "up")
     check("a hostfile with an editor's mark and line ends is read", done.stdout == "up\nup\n" and done.returncode == 0, done)

@@ -83,6 +83,7 @@ struct Placement {
   bool no_local = false;              // none on the host prun runs on
   std::string cpu_set;                // "0-3,8": only these processors; for pe-list as well
   std::string rankfile;               // its text
+  std::vector<int> rank_map;          // the host of each rank, in place of a rankfile
   int most_hosts = 0;                 // 0: all
   std::vector<std::string> excluded;  // hosts not to use
   bool bind_memory = false;

@@ -126,6 +126,7 @@ Result<void> cpu_set(Draft& draft, const Given& given) {
 Result<void> rankfile(Draft& draft, const Given& given) {
   TUTTI_TRY(file, file_of(draft, given));
   draft.job.placement.rankfile = file + "\n";  // an empty file is one, too
+  draft.job.placement.rank_map.clear();
   draft.job.placement.map_by = MapBy::rankfile;
   return {};
 }
@@ -136,10 +137,7 @@ Result<void> rank_map(Draft& draft, const Given& given) {
   if (list.empty() || list.find_first_not_of("0123456789,-") != std::string::npos)
     return rank_by(draft, given);
   TUTTI_TRY(hosts, number_list(given, list));
-  std::string lines;
-  for (std::size_t rank = 0; rank < hosts.size(); ++rank)
-    lines += "rank " + std::to_string(rank) + "=+n" + std::to_string(hosts[rank]) + "\n";
-  draft.job.placement.rankfile = std::move(lines);
+  draft.job.placement.rank_map = std::move(hosts);
   draft.job.placement.map_by = MapBy::rankfile;
   return {};
 }

@@ -66,6 +66,19 @@ Result<std::map<int, Place>> read_rankfile(const std::string& file,
   return places;
 }
 
+Result<std::map<int, Place>> read_rank_map(const std::vector<int>& map,
+                                           const hosts::Allocation& allocation) {
+  std::map<int, Place> places;
+  for (const int host : map) {
+    if (static_cast<std::size_t>(host) >= allocation.hosts.size())
+      return fail(Code::arg, "--rankmap: there is no host " + std::to_string(host) +
+                                 "; the job's hosts are 0 to " +
+                                 std::to_string(allocation.hosts.size() - 1));
+    places.emplace(static_cast<int>(places.size()), Place{host, ""});
+  }
+  return places;
+}
+
 int ranks_of(const cli::JobSpec& job, std::size_t natural) {
   int ranks = 0;
   for (const cli::AppSpec& app : job.apps)
@@ -93,11 +106,13 @@ Result<std::vector<PlannedRank>> ranks_given(const cli::JobSpec& job,
                                              const hosts::Allocation& allocation) {
   std::vector<PlannedRank> ranks;
   const bool by_file = job.placement.map_by == cli::MapBy::rankfile;
+  const bool has_map = !job.placement.rank_map.empty();
   std::map<int, Place> places;
   if (by_file) {
-    if (job.placement.rankfile.empty())
+    if (!has_map && job.placement.rankfile.empty())
       return fail(Code::arg, "--map-by rankfile needs its file: rankfile:FILE=...");
-    TUTTI_TRY(read, read_rankfile(job.placement.rankfile, allocation));
+    TUTTI_TRY(read, has_map ? read_rank_map(job.placement.rank_map, allocation)
+                            : read_rankfile(job.placement.rankfile, allocation));
     places = std::move(read);
   }
   const auto& sequence = allocation.sequence;
@@ -109,7 +124,8 @@ Result<std::vector<PlannedRank>> ranks_given(const cli::JobSpec& job,
     if (by_file) {
       const auto place = places.find(r);
       if (place == places.end())
-        return fail(Code::arg, "rankfile: rank " + std::to_string(r) + " is not in it");
+        return fail(Code::arg, std::string(has_map ? "--rankmap" : "rankfile") + ": rank " +
+                                   std::to_string(r) + " is not in it");
       rank.host = place->second.host;
       rank.slot = place->second.slot;
     } else if (!sequence.empty()) {

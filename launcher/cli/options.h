@@ -32,6 +32,7 @@ struct Draft {
   std::vector<std::string> ignored_mca;
   bool names_programs = false;    // --multi-prog: the program is a file of programs
   std::vector<std::string> more;  // words that an option stands for (--app), to be read next
+  std::string starter;            // the option that said how hosts are started, as written
   int app_files = 0;              // read so far: lines of one may name another
   CommandLineContext around;
   Dialect dialect = kEvery;

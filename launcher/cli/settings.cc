@@ -28,6 +28,23 @@ Result<void> check_endpoint(const Given& given) {
   return fail(Code::arg, given.spelling + " needs ADDRESS:PORT or PORT, not '" + word + "'");
 }
 
+// Hosts are made here or reached; of two options of one kind the later counts, and what a variable
+// says gives way.
+Result<void> start_by(Draft& draft, const Given& given, Starter starter) {
+  const bool is_option = given.spelling.starts_with('-');
+  const std::string written =
+      given.spelling + (given.words.empty() ? "" : " " + given.words.front());
+  const bool are_made = starter == Starter::virtual_hosts;
+  const bool were_made = draft.job.starter == Starter::virtual_hosts;
+  if (is_option && !draft.starter.empty() && are_made != were_made)
+    return fail(Code::arg,
+                written + " and " + draft.starter + " contradict each other; leave one out");
+  if (is_option) draft.starter = written;
+  draft.job.starter = starter;
+  draft.job.starter_given = true;
+  return {};
+}
+
 }  // namespace
 
 namespace apply {
@@ -51,10 +68,8 @@ Result<void> hostfile(Draft& draft, const Given& given) {
   return {};
 }
 
-Result<void> virtual_hosts(Draft& draft, const Given&) {
-  draft.job.starter = Starter::virtual_hosts;
-  draft.job.starter_given = true;
-  return {};
+Result<void> virtual_hosts(Draft& draft, const Given& given) {
+  return start_by(draft, given, Starter::virtual_hosts);
 }
 
 // The agent may bring its own arguments: --launch-agent "ssh -p 2222".
@@ -77,15 +92,11 @@ Result<void> agent_args(Draft& draft, const Given& given) {
 
 Result<void> launcher(Draft& draft, const Given& given) {
   const std::string& name = given.words[0];
-  if (name == "ssh")
-    draft.job.starter = Starter::ssh;
-  else if (name == "rsh")
-    draft.job.launch_agent = "rsh";
-  else if (name == "fork")
-    draft.job.starter = Starter::local;
-  else if (name == "slurm" || name == "srun")
-    draft.job.starter = Starter::slurm;
-  else if (name == "pbs" || name == "pbsdsh" || name == "lsf" || name == "sge" || name == "ll")
+  if (name == "rsh") draft.job.launch_agent = "rsh";
+  if (name == "ssh" || name == "rsh") return start_by(draft, given, Starter::ssh);
+  if (name == "fork") return start_by(draft, given, Starter::local);
+  if (name == "slurm" || name == "srun") return start_by(draft, given, Starter::slurm);
+  if (name == "pbs" || name == "pbsdsh" || name == "lsf" || name == "sge" || name == "ll")
     draft.ignored.push_back(given.spelling + " " + name + " (ssh reaches the hosts)");
   else
     return fail(Code::unsupported,

@@ -91,6 +91,8 @@ def clear_words(folder):
     refused("a file of programs that names itself", "name each other, or one itself", "--app", loop)
     refused("a host that --rankmap names and there is not", "--rankmap: there is no host 5; the job's hosts are 0 to 1",
             "--dry-run", "--rankmap", "0,1,5", "-H", "a,b", "true")
+    refused("two ways to have hosts", "--launcher slurm and --virtual contradict each other", "--virtual", "--launcher", "slurm",
+            "-H", "a,b", "true")
     for ranks in ("600000", "16777216"):
         refused(f"{ranks} ranks are too many for a host", "are the most", "-np", ranks, "--oversubscribe", "true")
     hosts = file_of(folder, "marked", b"\xef\xbb\xbflocalhost slots=2\r\n")

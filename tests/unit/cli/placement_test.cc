@@ -78,6 +78,11 @@ TEST_CASE("processors by a list, hosts by a list", "[cli]") {
   CHECK_FALSE(parse("mpirun --bind-to cpu-list --cpu-list 0,2 a")->placement.ordered);
   CHECK(error_of("mpirun --bind-to cpu-list a").find("--cpu-list") != std::string::npos);
   CHECK(parse("mpiexec -rankmap 0,1-2 a")->placement.rank_map == std::vector{0, 1, 2});
+  CHECK(error_of("prun --launcher slurm --virtual -H a b") ==
+        "--virtual and --launcher slurm contradict each other; leave one out");
+  CHECK(error_of("prun --virtual --launcher ssh -H a b") ==
+        "--launcher ssh and --virtual contradict each other; leave one out");
+  CHECK(parse("prun --launcher ssh --launcher slurm -H a b")->starter == Starter::slurm);
   CHECK(parse("mpirun --ppr 2:numa a")->placement.ranks_per_object == 2);
   CHECK(parse("mpirun --rank-by numa:span a")->placement.rank_by == RankBy::span);
   CHECK(parse("mpirun --map-by seq:FILE=f a")->apps[0].hostfiles == std::vector<std::string>{"f"});

@@ -229,6 +229,8 @@ void Terminal::read_some() {
   if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
   text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
   const auto take = take_;
+  if (got < 0 && errno != EIO)  // that one is a terminal that has gone
+    say(std::string("standard input could not be read: ") + std::strerror(errno));
   if (got <= 0) {
     stop_input();
     return take({}, true);

@@ -95,6 +95,10 @@ def clear_words(folder):
             "-H", "a,b", "true")
     for ranks in ("600000", "16777216"):
         refused(f"{ranks} ranks are too many for a host", "are the most", "-np", ranks, "--oversubscribe", "true")
+    descriptor = os.open(folder, os.O_RDONLY)
+    done = run(PRUN, "-np", "1", "cat", stdin=descriptor)
+    check("standard input that is a folder is told", done.stderr.count("prun: ") == 1
+          and "standard input could not be read: Is a directory" in done.stderr, done)
     hosts = file_of(folder, "marked", b"\xef\xbb\xbflocalhost slots=2\r\n")
     done = run(PRUN, "--hostfile", hosts, "-np", "2", "echo", "up")
     check("a hostfile with an editor's mark and line ends is read", done.stdout == "up\nup\n" and done.returncode == 0, done)

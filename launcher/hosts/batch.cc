@@ -71,6 +71,9 @@ Result<std::vector<std::string>> expand_one(const std::string& part, int bracket
   const auto close = part.find(']', open);
   if ((open == 0 && brackets == 0) || open == std::string::npos || close == std::string::npos)
     return std::vector<std::string>{part};
+  const auto too_many = [&part] {
+    return fail(Code::arg, "'" + part + "': more than " + std::to_string(kMostHosts) + " hosts");
+  };
   const auto senseless = [&part] { return fail(Code::arg, "'" + part + "': write name[1-4,7]"); };
   if (brackets == kMostBrackets) return senseless();
   TUTTI_TRY(rests, expand_one(part.substr(close + 1), brackets + 1));
@@ -84,7 +87,7 @@ Result<std::vector<std::string>> expand_one(const std::string& part, int bracket
     for (auto number = *from; number <= *to; ++number) {
       std::string digits = std::to_string(number);
       if (digits.size() < first.size()) digits.insert(0, first.size() - digits.size(), '0');
-      if (names.size() + rests.size() > kMostHosts) return senseless();
+      if (names.size() + rests.size() > kMostHosts) return too_many();
       for (const std::string& rest : rests) names.push_back(part.substr(0, open) + digits + rest);
     }
   }

@@ -93,6 +93,7 @@ def clear_words(folder):
             "--dry-run", "--rankmap", "0,1,5", "-H", "a,b", "true")
     refused("two ways to have hosts", "--launcher slurm and --virtual contradict each other", "--virtual", "--launcher", "slurm",
             "-H", "a,b", "true")
+    refused("hosts have a most", "more than 1048576 hosts", "-H", "node[1-9999999]", "true")
     for ranks in ("600000", "16777216"):
         refused(f"{ranks} ranks are too many for a host", "are the most", "-np", ranks, "--oversubscribe", "true")
     descriptor = os.open(folder, os.O_RDONLY)

@@ -21,11 +21,11 @@ namespace {
 constexpr std::array<std::string_view, 3> kPmi1Libraries{"libmpi.so.12", "libmpich", "libpmi.so"};
 constexpr std::array<std::string_view, 4> kPmixLibraries{"libmpi.so.40", "libpmix.so",
                                                          "libopen-rte.so", "libopen-pal.so"};
-struct Family {
-  std::string_view library;
+struct MpiLibrary {
+  std::string_view begins;
   Mpi mpi;
 };
-constexpr std::array<Family, 3> kFamilies{
+constexpr std::array<MpiLibrary, 3> kMpiLibraries{
     {{"libmpi.so.12", Mpi::mpich}, {"libmpich", Mpi::mpich}, {"libmpi.so.40", Mpi::open_mpi}}};
 constexpr std::string_view kAnybodys = "libmpi_abi.so";
 constexpr std::size_t kMostLibraries = 4096;
@@ -72,8 +72,8 @@ class LibraryWalk {
     needs_.pmi1 = needs_.pmi1 || pmi1;
     needs_.pmix = needs_.pmix || pmix;
     names_an_mpi_ = names_an_mpi_ || pmi1 || pmix || begins(kAnybodys);
-    for (const Family& family : kFamilies)
-      if (begins(family.library)) mpis_.insert(family.mpi);
+    for (const MpiLibrary& known : kMpiLibraries)
+      if (begins(known.begins)) mpis_.insert(known.mpi);
     if (pmi1 || pmix) return;  // what else such a library could look for is its own matter
     auto found = libraries_.find(name, by);
     if (found && found->elf.is_ours) mpis_.insert(Mpi::tutti);

@@ -51,7 +51,7 @@ class Monitored:
 
     def __init__(self, folder, *command):
         self.folder = folder
-        self.job = subprocess.Popen(["sh", "-c", 'sh -c "$0" >/dev/null 2>&1 & until test -e monitor; do sleep 0.05; done; exec "$@"',
+        self.job = subprocess.Popen(["sh", "-c", 'sh -c "$0" >/dev/null 2>&1 & until test -s monitor; do sleep 0.05; done; exec "$@"',
                                      MONITOR, *command], cwd=folder, **SHELL)
 
     def at(self, name):

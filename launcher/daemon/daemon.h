@@ -57,7 +57,8 @@ topo::Machine machine_of(const control::MachinePart& part);
 // words; nothing when it is none of those that such nodes exchange.
 std::optional<control::Message> numbers_only(control::Message message);
 
-// Removes folders that killed processes of this user left where temporary files go.
+// Removes folders that killed processes of this user left where temporary files go, and where
+// memory is shared.
 void sweep_leftovers(const std::vector<std::string>& environment);
 
 // Of a daemon started by hand: the job goes on in another round, come again.

@@ -146,6 +146,7 @@ Ended wait_for(pid_t below, int channel, const KeeperSignals& signals) {
 
 void sweep_leftovers(const std::vector<std::string>& environment) {
   sweep_own_folders(temporary_folder(value_in(environment, "TMPDIR")));
+  sweep_own_folders(kSharedMemoryFolder);
 }
 
 void end_with(pid_t parent) {

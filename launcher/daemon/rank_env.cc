@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/environment.h"
+#include "base/own_folder.h"
 #include "base/text.h"
 #include "daemon/srun_env.h"
 #include "wireup/protocol.h"
@@ -153,8 +154,14 @@ std::string_view name_of(std::string_view entry) {
   return entry.substr(0, entry.find('='));
 }
 
+// Whether it says where files of Open MPI's shared memory lie.
+bool names_memory_folder(std::string_view name) {
+  return name.starts_with("OMPI_MCA_") && name.ends_with("_backing_directory");
+}
+
 bool is_foreign(std::string_view entry) {
   const std::string_view name = name_of(entry);
+  if (names_memory_folder(name) && names_own_folder(entry)) return true;  // of another job
   const auto begins = [name](std::string_view prefix) { return name.starts_with(prefix); };
   return std::any_of(kForeignPrefixes.begin(), kForeignPrefixes.end(), begins) ||
          std::find(kForeignNames.begin(), kForeignNames.end(), name) != kForeignNames.end();
@@ -171,6 +178,18 @@ void apply(std::vector<std::string>& environment, const control::Variable& chang
   if (before.empty()) return set(environment, change.name, change.value, change.unset);
   set(environment, change.name,
       change.in_front ? change.value + change.join + before : before + change.join + change.value);
+}
+
+// Two names may be one parameter of Open MPI, so a user who names one such folder chooses them all.
+void add_server_variables(std::vector<std::string>& environment, const RankFacts& facts) {
+  bool are_chosen =
+      std::any_of(environment.begin(), environment.end(),
+                  [](const std::string& entry) { return names_memory_folder(name_of(entry)); });
+  if (facts.program != nullptr)
+    for (const control::Variable& change : facts.program->environment)
+      are_chosen = are_chosen || names_memory_folder(change.name);
+  for (const std::string& entry : *facts.server_variables)
+    if (!are_chosen || !names_memory_folder(name_of(entry))) environment.push_back(entry);
 }
 
 // The rank's own of the devices that the host's ranks may use: those it was planned to have, or,
@@ -213,9 +232,7 @@ std::vector<std::string> rank_environment(const std::vector<std::string>& inheri
   for (const VariableRow& row : kRows)
     if (const std::string value = row.value(facts); !value.empty())
       environment.push_back(std::string(row.name) + "=" + value);
-  if (facts.server_variables != nullptr)
-    environment.insert(environment.end(), facts.server_variables->begin(),
-                       facts.server_variables->end());
+  if (facts.server_variables != nullptr) add_server_variables(environment, facts);
   if (value_in(environment, "OMP_NUM_THREADS").empty()) {
     // As many threads as cores it is bound to (or processors, when those are counted); unbound
     // ranks that share a host take one each.

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <set>
@@ -23,6 +24,12 @@ namespace tutti::launch::pmix {
 namespace {
 
 PmixHost* the_host = nullptr;  // set before the library starts, constant while it runs
+
+// Parameters of Open MPI that name the folder of the files by which ranks share memory. A rank that
+// does not end by MPI_Finalize leaves its own there.
+constexpr std::array kFoldersOfSharedMemory{
+    "btl_vader_backing_directory", "btl_sm_backing_directory", "osc_sm_backing_directory",
+    "osc_rdma_backing_directory", "osc_ucx_backing_directory"};
 
 pmix_status_t on_connected(const pmix_proc_t* proc, void*, pmix_info_t*, std::size_t,
                            pmix_op_cbfunc_t, void*) {
@@ -138,6 +145,8 @@ PmixHost::~PmixHost() {
 Result<void> PmixHost::serve(const control::ServeJob& job) {
   job_ = job;
   TUTTI_DO(own_folder_.make(where_));
+  // Without one Open MPI chooses.
+  [[maybe_unused]] const auto made = shared_memory_.make(kSharedMemoryFolder);
   const std::string& folder = own_folder_.path();
   the_host = this;
   ::setenv("PMIX_MCA_gds", "hash", 0);  // no shared memory files of its own
@@ -175,6 +184,9 @@ Result<control::Variables> PmixHost::admit(int rank) {
   std::free(environment);
   // Open MPI 4 looks for a daemon of its own before it looks for PMIx: any address will do.
   variables.all.emplace_back("OMPI_MCA_orte_local_daemon_uri=1.0;tcp://127.0.0.1:1");
+  for (const std::string parameter : kFoldersOfSharedMemory)
+    if (!shared_memory_.path().empty())
+      variables.all.push_back("OMPI_MCA_" + parameter + "=" + shared_memory_.path());
   return variables;
 }
 

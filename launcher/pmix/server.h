@@ -39,6 +39,7 @@ class PmixHost {
   control::ServeJob job_;
   std::string where_;
   OwnFolder own_folder_;
+  OwnFolder shared_memory_;  // for the files by which Open MPI's ranks share memory
   bool serves_ = false;
   std::map<std::string, Answer> gathers_;
   std::map<std::uint64_t, Answer> fetches_;

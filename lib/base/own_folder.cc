@@ -99,10 +99,15 @@ void OwnFolder::remove() {
   lock_.reset();
 }
 
+bool names_own_folder(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.starts_with(kPrefix) && name.size() == kPrefix.size() + kRandom;
+}
+
 void sweep_own_folders(const std::string& where) {
   if (!exposed_folder(where).empty()) return;
   for (const std::string& name : names_in(where)) {
-    if (!name.starts_with(kPrefix) || name.size() != kPrefix.size() + kRandom) continue;
+    if (!names_own_folder(name)) continue;
     const std::string path = where + "/" + name;
     if (const UniqueFd lock = locked(path); lock.is_open()) remove_folder(path);
   }

@@ -11,6 +11,9 @@
 
 namespace tutti {
 
+// Where files are that processes share as memory.
+constexpr const char* kSharedMemoryFolder = "/dev/shm";
+
 class OwnFolder {
  public:
   OwnFolder() = default;
@@ -35,6 +38,8 @@ std::string exposed_folder(const std::string& where);
 // Where temporary files go, by the value of TMPDIR: /tmp where it is missing, cannot be written, or
 // where others may rename what is in it or above it.
 std::string temporary_folder(std::string_view tmpdir);
+// Whether a path is one that OwnFolder makes, by its name alone.
+bool names_own_folder(std::string_view path);
 // Removes what killed processes of this user left there.
 void sweep_own_folders(const std::string& where);
 

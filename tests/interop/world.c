@@ -1,8 +1,10 @@
 /* One program for every MPI: says who it is, and proves that its world is whole. */
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { kBytes = 1 << 20 };
 
@@ -29,6 +31,9 @@ int main(int argc, char** argv) {
   fflush(stdout);
   if (argc > 2 && strcmp(argv[1], "abort") == 0 && rank == 1)
     MPI_Abort(MPI_COMM_WORLD, atoi(argv[2]));
+  if (argc > 1 && strcmp(argv[1], "crash") == 0 && rank == 1) raise(SIGSEGV);
+  if (argc > 1 && strcmp(argv[1], "abort") != 0)
+    for (;;) pause();
   MPI_Comm_free(&local);
   MPI_Finalize();
   return good && sum == size * (size + 1) / 2 ? 0 : 1;

@@ -40,6 +40,7 @@ void is_taken(const std::string& where) {
   OwnFolder made;
   CHECK(made.make(where).has_value());
   CHECK(made.path().starts_with(where + "/"));
+  CHECK(names_own_folder(made.path()));
 }
 
 void is_left(const std::string& where) {

@@ -131,6 +131,32 @@ TEST_CASE("what the user says wins, unsetting included", "[daemon]") {
   CHECK(value_in(environment, "OMPI_ARGV") == "a b");
 }
 
+TEST_CASE("who names a folder of Open MPI's shared memory chooses them all", "[daemon]") {
+  const std::string sm = "OMPI_MCA_btl_sm_backing_directory",
+                    vader = "OMPI_MCA_btl_vader_backing_directory";
+  const std::vector<std::string> served{"PMIX_RANK=3", sm + "=/ours", vader + "=/ours"};
+  RankFacts facts = some_facts();
+  facts.server_variables = &served;
+  auto environment = rank_environment({"PMIX_RANK=7"}, facts);
+  CHECK(value_in(environment, "PMIX_RANK") == "3");
+  CHECK(value_in(environment, sm) == "/ours");
+  CHECK(value_in(environment, vader) == "/ours");
+  environment = rank_environment({sm + "=/dev/shm/tutti-own-abcdef"}, facts);  // of a job around
+  CHECK(value_in(environment, sm) == "/ours");
+  CHECK(value_in(environment, vader) == "/ours");
+  environment = rank_environment({sm + "=/theirs"}, facts);
+  CHECK(value_in(environment, "PMIX_RANK") == "3");
+  CHECK(value_in(environment, sm) == "/theirs");
+  CHECK(value_in(environment, vader).empty());
+  control::AppPart program;
+  program.argv = {"a"};
+  program.environment = {{sm, "/theirs", false}};
+  facts.program = &program;
+  environment = rank_environment({}, facts);
+  CHECK(value_in(environment, sm) == "/theirs");
+  CHECK(value_in(environment, vader).empty());
+}
+
 TEST_CASE("a number of threads that is set stays; one rank a host may use them all", "[daemon]") {
   CHECK(value_in(rank_environment({"OMP_NUM_THREADS=6"}, some_facts()), "OMP_NUM_THREADS") == "6");
   RankFacts facts = some_facts();

@@ -125,13 +125,14 @@ Code run_blocks(Communicator& comm, const CollCall& call) {
 }
 
 // A team stays broken after an error, for all of its members alike: then by messages. Not where
-// this barrier has met another call.
+// this barrier has met another call. A block that was too long may have been borne by its taker.
 Code run_last_barrier(Communicator& comm) {
   CollCall barrier;
   barrier.purpose = watch::Purpose::finalize;
   comm.runtime().reason = {};  // what is there after a failure is this one's
   const Code code = run(comm, barrier);
-  const bool is_new = code == Code::proc_aborted || comm.runtime().reason.is_mismatch;
+  const bool has_met_another = comm.runtime().reason.is_mismatch && code != Code::truncate;
+  const bool is_new = code == Code::proc_aborted || has_met_another;
   if (code == Code::ok || is_new || comm.state().team == nullptr) return code;
   return run_schedule(comm, barrier, nullptr);
 }

@@ -206,7 +206,7 @@ Code ShmTeam::give_up(const Fault& fault) {
   const bool is_ours = fault.teller == me_;
   waiting_.explain(waiting_.self, describe(fault),
                    is_ours ? FailureCause::mismatch : FailureCause::mismatch_there);
-  return is_ours && fault.kind == Fault::Kind::too_long ? Code::truncate : Code::other;
+  return fault.kind == Fault::Kind::too_long ? Code::truncate : Code::other;
 }
 
 Code ShmTeam::broken_by(int member) {

@@ -74,7 +74,7 @@ def mounted(folder):
         return print("skipped mounted noexec: no mount namespaces here")
     refused("a file system that runs no programs", 126, "(mounted noexec)", "./program", before=[*inside, noexec, "sh"])
     bare = f"mount --bind {folder}/dev /dev && exec \"$@\""
-    refused("a machine without /dev/null", 212, "cannot open /dev/null: No such file", "echo", "hi",
+    refused("a machine without /dev/null", 212, "cannot open /dev/null: No such file", "--stdin", "none", "echo", "hi",
             before=[*inside, bare, "sh"])
 
 

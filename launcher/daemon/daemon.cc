@@ -112,7 +112,7 @@ int Daemon::run() {
   up_.open([this](control::Frame&& one) { on_frame(std::move(one)); },
            [this](const std::string& why) {
              if (shown_ && !leaving_) shown_->say("the connection to the job was " + why);
-             cut_off(1);
+             cut_off(place_.by_hand && leaving_ ? status_ : 1);  // it has the job's
            });
   if (place_.by_hand)
     shown_ = std::make_unique<Shown>(
@@ -197,12 +197,12 @@ void Daemon::on_frame(control::Frame&& one) {
 
 // Nobody is left to report to; what remains is that nothing remains.
 void Daemon::cut_off(int status) {
+  status_ = status;
   if (std::exchange(is_cut_off_, true)) return;
   ranks_.end(0);
   ranks_.close_servers();
   below_.end();
   kill_descendants();
-  if (!place_.by_hand || !leaving_) status_ = status;  // else it has the job's
   if (unshown() == 0) return loop_.stop();
   loop_.after(kLastWords, [this] { loop_.stop(); });
 }

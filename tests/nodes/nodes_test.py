@@ -7,6 +7,7 @@ import signal
 import socket
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, f"{HERE}/../support")
@@ -114,6 +115,22 @@ def several_nodes(suite):
     right.wait()
 
 
+def interrupted(suite):
+    """While a node still waits for what its ranks left, to come again, its user may end it."""
+    go = f"{suite.folder}/hush"
+    words = ["--nnodes=2", "--master-addr=127.0.0.1", f"--master-port={free_port()}", "--max-restarts=3"]
+    head, node = [Node(suite, "torchrun", *words, f"--node-rank={rank}", WORKER, "leave", go) for rank in range(2)]
+    suite.until(lambda: "ended with status 3" in head.said() and "talk" in node.said(), "the worker to fail", head, node)
+    suite.until(lambda: not any("python" in command and WORKER in command and "--nnodes" not in command
+                                for command in processes_with(suite.mark).values()), "the workers to end", head, node)
+    time.sleep(0.5)  # the node is told to leave; before that its end is no other
+    os.killpg(node.process.pid, signal.SIGINT)
+    suite.check(f"a node that is to come again ends when interrupted (status {node.wait()})",
+                node.process.returncode == 1 and len(node.workers()) == 1, node)
+    os.killpg(head.process.pid, signal.SIGINT)
+    head.wait()
+
+
 def elastic(suite):
     go = f"{suite.folder}/go"
     words = ["--nnodes=1:3", "--rdzv-backend=c10d", f"--rdzv-endpoint=localhost:{free_port()}",
@@ -178,7 +195,7 @@ def nonsense(suite):
 def main():
     suite = Suite(os.path.abspath(sys.argv[1]))
     try:
-        for stage in (one_node, several_nodes, elastic, listening):
+        for stage in (one_node, several_nodes, interrupted, elastic, listening):
             suite.nodes.clear()
             stage(suite)
     except BaseException:

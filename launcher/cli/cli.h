@@ -136,6 +136,7 @@ struct JobSpec {
   bool pty = false;                // rank 0's streams are a terminal of its own
   Starter starter = Starter::ssh;  // local is chosen by itself when every host is this one
   bool starter_given = false;
+  std::string slurm_asked;   // "--launcher slurm": by which words
   std::string launch_agent;  // empty: ssh
   std::vector<std::string> agent_args;
   std::string remote_prefix;               // where Tutti is on the hosts; empty: as here

@@ -95,7 +95,10 @@ Result<void> launcher(Draft& draft, const Given& given) {
   if (name == "rsh") draft.job.launch_agent = "rsh";
   if (name == "ssh" || name == "rsh") return start_by(draft, given, Starter::ssh);
   if (name == "fork") return start_by(draft, given, Starter::local);
-  if (name == "slurm" || name == "srun") return start_by(draft, given, Starter::slurm);
+  if (name == "slurm" || name == "srun") {
+    draft.job.slurm_asked = given.spelling + " " + name;
+    return start_by(draft, given, Starter::slurm);
+  }
   if (name == "pbs" || name == "pbsdsh" || name == "lsf" || name == "sge" || name == "ll")
     draft.ignored.push_back(given.spelling + " " + name + " (ssh reaches the hosts)");
   else

@@ -168,6 +168,14 @@ void Hosts::start_by_tree(const std::vector<control::HostPart>& hosts) {
 void Hosts::start_over_network(const std::vector<control::HostPart>& hosts) {
   if (hosts.empty()) return;
   for (const control::HostPart& part : hosts) host(part.host).via = part.host;
+  if (request_.spec.starter == cli::Starter::slurm && request_.spec.launch_agent.empty()) {
+    loop_.post([this, hosts] {
+      for (const control::HostPart& part : hosts)
+        fail(part.host, status::of(status::ExitStatus::usage),
+             "no srun of Slurm in PATH, by which " + request_.spec.slurm_asked + " starts daemons");
+    });
+    return;
+  }
   if (request_.spec.starter == cli::Starter::slurm) suspension_.emplace(request_.environment);
   add_spawner(spawn::spawn_ssh(loop_, grow_message({}), reports(), request_.environment), hosts)
       .start(hosts);

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <string_view>
 
@@ -19,6 +20,7 @@
 #include "base/unique_fd.h"
 #include "control/terminal.h"
 #include "job/job.h"
+#include "spawn/slurm.h"
 
 namespace tutti::launch::prun {
 namespace {
@@ -71,17 +73,20 @@ hosts::ReadFile reader() {
   };
 }
 
-// The srun that starts Slurm's steps: not a link in PATH by which prun is called so, which would
-// start prun again, and that again. Empty: there is none.
+// Whether this is a link to a prun, of whichever installation.
+bool is_prun(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::canonical(path, ignored).filename().string().starts_with("prun");
+}
+
+// The srun that starts Slurm's steps: not a link in PATH by which a prun is called so, which would
+// start daemons by srun, and so on. Empty: there is none.
 std::string srun_of_slurm() {
-  struct stat own {
-  }, found{};
-  if (::stat("/proc/self/exe", &own) != 0) return is_in_path("srun") ? "srun" : "";
   bool first = true;
   for (const std::string& folder : text::split(variable("PATH").value_or(""), ':')) {
     const std::string path = folder + "/srun";
-    if (!can_run(path) || ::stat(path.c_str(), &found) != 0) continue;
-    if (found.st_dev != own.st_dev || found.st_ino != own.st_ino) return first ? "srun" : path;
+    if (!can_run(path)) continue;
+    if (!is_prun(path)) return first ? "srun" : path;
     first = false;
   }
   return "";
@@ -158,6 +163,14 @@ Result<std::string> this_folder() {
                              "; go to one that is there (cd)");
 }
 
+Result<void> check_not_srun() {
+  if (!variable(spawn::kStartsDaemon)) return {};
+  return fail(Code::arg,
+              "this prun was started in the place of the srun that another prun starts daemons by: "
+              "the srun in PATH must be Slurm's (--launch-agent /PATH/OF/srun names it, --launcher "
+              "ssh goes without)");
+}
+
 Result<void> check_alone(const cli::JobSpec& spec) {
   const hosts::SlurmTask task = hosts::slurm_task(variable);
   if (task.tasks == 1 || needs_no_batch(spec, task)) return {};
@@ -186,11 +199,8 @@ Result<hosts::Allocation> find_hosts(cli::JobSpec& spec, int cores) {
       allocation.notes.emplace_back(
           "no srun of Slurm in PATH; the hosts of the Slurm job are reached by ssh");
   }
-  if (spec.starter == cli::Starter::slurm && spec.launch_agent.empty()) {
+  if (spec.starter == cli::Starter::slurm && spec.launch_agent.empty())
     spec.launch_agent = srun_of_slurm();
-    if (spec.launch_agent.empty())
-      return fail(Code::arg, "no srun of Slurm in PATH, by which --launcher slurm starts daemons");
-  }
   for (const std::string& note : allocation.notes) say(note);
   hosts::HostRules rules;
   rules.excluded = spec.placement.excluded;

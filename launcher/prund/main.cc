@@ -7,6 +7,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,7 @@
 #include "control/control.h"
 #include "daemon/daemon.h"
 #include "spawn/installation.h"
+#include "spawn/slurm.h"
 #include "spawn/spawn.h"
 #include "spawn/ssh_words.h"
 
@@ -30,9 +32,11 @@ bool is_deaf() {
   return ::poll(&input, 1, 0) > 0 && (input.revents & (POLLIN | POLLHUP)) == POLLHUP;
 }
 
-int serve(char** environment) {
+int serve() {
+  ::unsetenv(spawn::kStartsDaemon);  // a rank may be a prun
   daemon::DaemonPlace place;
-  for (; *environment != nullptr; ++environment) place.environment.emplace_back(*environment);
+  for (char** environment = environ; *environment != nullptr; ++environment)
+    place.environment.emplace_back(*environment);
   place.up.in.reset(::fcntl(0, F_DUPFD_CLOEXEC, 3));
   place.up.out.reset(::fcntl(1, F_DUPFD_CLOEXEC, 3));
   if (!place.up.in.is_open() || !place.up.out.is_open()) {
@@ -69,7 +73,7 @@ int serve(char** environment) {
 int main(int argc, char** argv) {
   std::signal(SIGCHLD, SIG_DFL);  // as in prun
   const std::string_view what = argc > 1 ? argv[1] : "";
-  if (what == "--serve") return serve(environ);
+  if (what == "--serve") return serve();
   if (what == "--hash") {
     std::puts(spawn::name_of_bytes("/proc/self/exe").c_str());
     return 0;

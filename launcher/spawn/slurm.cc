@@ -136,6 +136,7 @@ SlurmSteps::SlurmSteps(const Environment& environment) {
     (is_one_of(kShapes, entry) ? given_back_ : environment_).push_back(entry);
     is_counted = is_counted || is_one_of(kCounts, entry);
   }
+  environment_.push_back(std::string(kStartsDaemon) + "=1");
   const auto numbers = job_numbers(environment);
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     const auto number = static_cast<std::int64_t>(i);

@@ -12,6 +12,9 @@ namespace tutti::launch::spawn {
 
 using Environment = std::vector<std::string>;  // "NAME=value"
 
+// Set for an srun that starts a daemon. A prun that finds it set was started in srun's place.
+inline constexpr const char* kStartsDaemon = "TUTTI_STARTS_DAEMON";
+
 // "gpu:2", "gpu:a100:2,nic:1" by host: what a job has of generic resources, from the words of
 // `scontrol show job -d`. Pure.
 std::map<std::string, std::string> resources_by_host(const std::string& shown);

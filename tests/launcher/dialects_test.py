@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Lines that users of other launchers type, and what they see of them. Usage: dialects_test.py PRUN"""
 import os
+import shutil
 import sys
 import tempfile
 
@@ -62,6 +63,34 @@ def srun_in_a_job(folder):
         return print("skipped prun named srun in PATH: no namespaces of process numbers here")
     done = run(*alone, "srun", "-n", "2", "/bin/echo", "hi", env={**ENV, **job, "PATH": f"{folder}:{folder}/slurm:{ENV['PATH']}"})
     check("srun in PATH that is prun starts no daemons", done.returncode == 0 and done.stdout == "hi\nhi\n", done)
+    other = f"{folder}/other-prun"
+    os.mkdir(other)
+    for name in ("prun", "prund"):
+        shutil.copy(f"{os.path.dirname(os.path.dirname(PRUN))}/{name}/{name}", other)
+    os.symlink("prun", f"{other}/srun")
+    done = run(*alone, "srun", "-n", "2", "/bin/echo", "hi",
+               env={**ENV, **job, "PATH": f"{folder}:{other}:{folder}/slurm:{ENV['PATH']}"})
+    check("nor does that of another installation", done.returncode == 0 and done.stdout == "hi\nhi\n", done)
+    os.remove(f"{other}/srun")
+    with open(f"{other}/srun", "w") as file:
+        file.write(f'#!/bin/sh\nexec {PRUN} "$@"\n')
+    os.chmod(f"{other}/srun", 0o755)
+    done = run(*alone, PRUN, "-n", "2", "/bin/echo", "hi", env={**ENV, **job, "PATH": f"{other}:{folder}/slurm:{ENV['PATH']}"})
+    check("a script that calls prun in srun's place is refused", done.returncode > 0 and done.stdout == ""
+          and "in the place of the srun" in done.stderr, done)
+
+
+def no_srun(folder):
+    """A job that needs no srun runs without."""
+    env = {**ENV, "I_MPI_HYDRA_BOOTSTRAP": "slurm", "PATH": f"{folder}/no-srun"}
+    os.mkdir(env["PATH"])
+    done = run(PRUN, "-O", "-np", "2", "/bin/echo", "hi", env=env)
+    check("ranks of this machine need no srun", done.returncode == 0 and done.stdout == "hi\nhi\n", done)
+    done = run(PRUN, "-H", "a:2", "-np", "2", "--dry-run", "true", env=env)
+    check("nor does --dry-run", done.returncode == 0, done)
+    done = run(PRUN, "-H", "a:2", "-np", "2", "/bin/true", env=env)
+    check("daemons do, and what asked for it is named", done.returncode == 2 and
+          "no srun of Slurm in PATH, by which I_MPI_HYDRA_BOOTSTRAP slurm starts daemons" in done.stderr, done)
 
 
 def hydra(folder):
@@ -130,6 +159,7 @@ def refused(folder):
 with tempfile.TemporaryDirectory(prefix="launcher-") as place:
     srun(place)
     srun_in_a_job(place)
+    no_srun(place)
     hydra(place)
     notices()
     scripts(place)

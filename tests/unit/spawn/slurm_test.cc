@@ -23,7 +23,7 @@ TEST_CASE("a job's resources by host, as scontrol shows them", "[spawn]") {
 
 TEST_CASE("srun is not told how the job is shaped, and the daemon is", "[spawn]") {
   const SlurmSteps steps({"PATH=/bin", "SLURM_NTASKS_PER_NODE=2", "SLURM_JOB_ID=7"});
-  CHECK(steps.environment() == Environment{"PATH=/bin", "SLURM_JOB_ID=7"});
+  CHECK(steps.environment() == Environment{"PATH=/bin", "SLURM_JOB_ID=7", "TUTTI_STARTS_DAEMON=1"});
   const auto words = steps.words_for("n1", "line");
   CHECK(std::vector<std::string>(words.end() - 5, words.end()) ==
         std::vector<std::string>{"env", "SLURM_NTASKS_PER_NODE=2", "/bin/sh", "-c", "line"});

@@ -14,8 +14,10 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <ctime>
 #include <span>
 #include <string>
 #include <string_view>
@@ -236,10 +238,11 @@ void say_last_words(int signal, const siginfo_t& info, const void* entry) {
   words.write_to(STDERR_FILENO);
 }
 
-// The thread that crashed first; 0: none has. Relaxed: nothing is passed on by it.
+// The thread that crashed first; 0: none has. Then its signal, a moment later. Relaxed: nothing is
+// passed on by them.
 std::atomic<pid_t> speaker{0};
-static_assert(std::atomic<pid_t>::is_always_lock_free);
-int crashed_by = 0;  // the speaker's signal, which only that thread looks at
+std::atomic<int> crashed_by{0};
+static_assert(std::atomic<pid_t>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 
 // Ends the process once the signal is not blocked any more.
 void end_by(int signal) {
@@ -260,8 +263,9 @@ void unblock(int signal) {
 // Alarms of the program's own say nothing of that.
 void on_long_speech(int /*signal*/, siginfo_t* info, void* /*context*/) {
   if (info->si_code != SI_TIMER || info->si_value.sival_ptr != &crashed_by) return;
-  end_by(crashed_by);
-  unblock(crashed_by);
+  const int signal = crashed_by.load(std::memory_order_relaxed);
+  end_by(signal);
+  unblock(signal);
 }
 
 // By a timer whose signal is for this thread: one for the process another thread could take
@@ -283,20 +287,30 @@ void limit_speech() {
   unblock(SIGALRM);
 }
 
+// Until the process ends by the speaker's signal; or until that thread must be lost, or stuck and
+// without a timer.
+void wait_for_speaker() {
+  timespec until{};
+  ::clock_gettime(CLOCK_MONOTONIC, &until);
+  until.tv_sec += kLongestSpeechS + 1;
+  while (::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) continue;
+}
+
 // True in the thread that is to speak; others wait there for the process to end by its signal.
 bool is_to_speak(int signal) {
   if (::getpid() != self().pid) return false;
   pid_t first = 0;
   if (!speaker.compare_exchange_strong(first, ::gettid(), std::memory_order_relaxed)) {
-    if (first == ::gettid()) return false;  // it crashed again while it spoke
-    for (;;) ::pause();
+    if (first != ::gettid()) wait_for_speaker();
+    return false;  // or it crashed again while it spoke
   }
-  crashed_by = signal;
+  crashed_by.store(signal, std::memory_order_relaxed);
   limit_speech();
   return true;
 }
 
 void on_crash(int signal, siginfo_t* info, void* /*context*/) {
+  ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);  // writing would end the thread only
   if (is_to_speak(signal)) say_last_words(signal, *info, __builtin_return_address(0));
   end_by(signal);  // blocked until the handler returns
 }
@@ -320,8 +334,11 @@ void note_stack() {
 }  // namespace
 
 void let_last_words_be_said() {
-  if (::getpid() == self().pid && speaker.load(std::memory_order_relaxed) != 0)
-    for (;;) ::pause();
+  if (::getpid() != self().pid || speaker.load(std::memory_order_relaxed) == 0) return;
+  wait_for_speaker();
+  const int signal = crashed_by.load(std::memory_order_relaxed);
+  end_by(signal);
+  unblock(signal);
 }
 
 void watch_for_crashes(std::string who) {

@@ -117,10 +117,8 @@ int run(int argc, char** argv) {
   request.join_key = variable(wireup::kJoinKeyVariable).value_or("");
   ::unsetenv(wireup::kJoinKeyVariable);
   for (char** entry = environ; *entry != nullptr; ++entry) request.environment.emplace_back(*entry);
-  if (const auto meant = check_not_srun(); !meant)
-    return complain(status::ExitStatus::usage, meant.error().text);
-  if (const auto known = cli::check_variables(request.environment); !known)
-    return complain(status::ExitStatus::usage, known.error().text);
+  if (const auto good = check_environment(request.environment); !good)
+    return complain(status::ExitStatus::usage, good.error().text);
   auto spec = cli::parse_command_line({argv, argv + argc},
                                       {read_file, variable, is_file, is_program, is_in_path});
   if (!spec) return complain(status::ExitStatus::usage, spec.error().text);

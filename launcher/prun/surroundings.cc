@@ -163,8 +163,8 @@ Result<std::string> this_folder() {
                              "; go to one that is there (cd)");
 }
 
-Result<void> check_not_srun() {
-  if (!variable(spawn::kStartsDaemon)) return {};
+Result<void> check_environment(const std::vector<std::string>& environment) {
+  if (!variable(spawn::kStartsDaemon)) return cli::check_variables(environment);
   return fail(Code::arg,
               "this prun was started in the place of the srun that another prun starts daemons by: "
               "the srun in PATH must be Slurm's (--launch-agent /PATH/OF/srun names it, --launcher "

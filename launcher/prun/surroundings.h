@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "cli/cli.h"
@@ -27,8 +28,8 @@ bool is_in_path(const std::string& name);
 std::string this_host();
 // That prun works in, and the job with it. Error: it is gone.
 Result<std::string> this_folder();
-// Whether another prun has not meant to start Slurm's srun.
-Result<void> check_not_srun();
+// What stands in our variables; and that no prun meant to start Slurm's srun when it started this.
+Result<void> check_environment(const std::vector<std::string>& environment);
 // Whether this is the only prun of its step of Slurm, where it would take the job's hosts; else
 // each would start the whole job.
 Result<void> check_alone(const cli::JobSpec& spec);

@@ -96,10 +96,11 @@ static void* fall_alone(void* nothing) {
 }
 
 /* Until the thread speaks: it asks a stand-in for addr2line, which says so. */
-static void fall_in_a_thread(void) {
+static pthread_t fall_in_a_thread(void) {
   pthread_t other;
   pthread_create(&other, NULL, fall_alone, NULL);
   while (access(getenv("DIES_SPEAKS"), F_OK) != 0) usleep(1000);
+  return other;
 }
 
 static void fall_before_lock(void) {
@@ -139,6 +140,7 @@ static void die(const char* how) {
   if (strcmp(how, "before a lock") == 0) fall_before_lock();
   if (strcmp(how, "alarmed") == 0) fall_alarmed();
   if (strcmp(how, "in a thread") == 0) fall_in_a_thread();
+  if (strcmp(how, "in a cancelled thread") == 0) pthread_cancel(fall_in_a_thread());
   if (strcmp(how, "wordy") == 0) _exit(TALK_ON(40) & 1);
   if (strcmp(how, "deep") == 0) _exit(dig(0) & 1);
   if (strcmp(how, "wide") == 0) _exit(spread(3) & 1);

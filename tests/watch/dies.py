@@ -109,16 +109,16 @@ def addr2line_is_slow(prun, program):
                   f"the stack comes where addr2line does: {text}", said)
 
 
-def main_goes_on(prun, program):
-    """A thread dies, and speaks; meanwhile main ends with status 0."""
+def main_goes_on(prun, program, how):
+    """A thread dies, and speaks; meanwhile main ends with status 0, and may have cancelled it."""
     with tempfile.TemporaryDirectory() as folder:
         speaks, slow = os.path.join(folder, "speaks"), os.path.join(folder, "addr2line")
         with open(slow, "w") as file:
             file.write(f"#!/bin/sh\n: > {speaks}\nexec sleep 1000\n")
         os.chmod(slow, 0o755)
-        status, said = run(prun, program, "in a thread", env=dict(os.environ, DIES_SPEAKS=speaks,
+        status, said = run(prun, program, how, env=dict(os.environ, DIES_SPEAKS=speaks,
                                                                   PATH=folder + os.pathsep + os.environ["PATH"]))
-        check(status == 139 and re.search(r"^    lose_footing", said, re.M), "a thread's death is the process's, whatever main does", said)
+        check(status == 139 and re.search(r"^    lose_footing", said, re.M), f"{how}: a thread's death is the process's, whatever main does", said)
 
 
 def main():
@@ -146,7 +146,8 @@ def main():
     status, said = run(prun, program, "before a lock")
     check(status == 139 and "was killed by signal 11" in said, "it dies also where another thread holds a lock that a stack needs", said)
     check(re.search(r"^rank 1 on host \S+ dies by signal 11 .*, in MPI_Send$", said, re.M), "and says so", said)
-    main_goes_on(prun, program)
+    for how in ("in a thread", "in a cancelled thread"):
+        main_goes_on(prun, program, how)
     places = places_of(prun)
     own_status(prun, program, places)
     stays_away(prun, program, places)

@@ -167,7 +167,7 @@ Result<void> app_file(Draft& draft, const Given& given) {
   constexpr int kMostFiles = 100;
   if (++draft.app_files > kMostFiles)
     return fail(Code::arg, given.words[0] + ": more than " + std::to_string(kMostFiles) +
-                               " files of programs name each other, or one itself");
+                               " files of programs (does one name itself?)");
   TUTTI_TRY(file, file_of(draft, given));
   int number = 0;
   for (const std::string& line : text::split(file, '\n')) {

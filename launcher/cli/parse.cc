@@ -100,7 +100,8 @@ class Parser {
       return fail(Code::unsupported, given.spelling + " is not supported: " + row->meaning);
     TUTTI_DO(row->action.apply(draft_, given));
     if (row->id == Option::app_file && at_ < argv_.size() && argv_[at_] != ":")
-      return fail(Code::arg, argv_[at_] + " stands behind " + given.spelling +
+      return fail(Code::arg, (argv_[at_].empty() ? "''" : argv_[at_]) + " stands behind " +
+                                 given.spelling +
                                  ", whose lines are whole programs; options go before it");
     argv_.insert(argv_.begin() + static_cast<std::ptrdiff_t>(at_), draft_.more.begin(),
                  draft_.more.end());

@@ -104,8 +104,9 @@ Result<void> finish_torch(Draft& draft, const std::string& tool) {
   }
   if (!torch.used) return {};
   if (torch.backend == "static" && !torch.standalone && torch.node_rank >= torch.max_nodes)
-    return fail(Code::arg, "--node-rank " + std::to_string(torch.node_rank) + ": the nodes of " +
-                               "--nnodes " + std::to_string(torch.max_nodes) + " are 0 to " +
+    return fail(Code::arg, "--node-rank " + std::to_string(torch.node_rank) + " of at most " +
+                               std::to_string(torch.max_nodes) +
+                               " nodes (--nnodes): they are 0 to " +
                                std::to_string(torch.max_nodes - 1));
   if (draft.job.rank.run_id.empty()) draft.job.rank.run_id = "none";
   Placement& placement = draft.job.placement;

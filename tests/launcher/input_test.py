@@ -80,15 +80,16 @@ def clear_words(folder):
         ranks = file_of(folder, "none", content)
         refused("a rankfile without a rank", "names no rank; write 'rank 0=host", "--rankfile", ranks, "-np", "1", "true")
     refused("a rank that there is not", "--output-from 2: the job has ranks 0 to 1", "--output-from", "0,2", "-np", "2", "true")
-    refused("a node that there is not", "--node-rank 2: the nodes of --nnodes 2 are 0 to 1", "--nnodes", "2", "--node-rank", "2",
+    refused("a node that there is not", "--node-rank 2 of at most 2 nodes (--nnodes): they are 0 to 1", "--nnodes", "1:2", "--node-rank", "2",
             "true")
     refused("a file is not who reads", "not '/dev/null'; a file is read by '< FILE'", "--input", "/dev/null", "true")
     refused("a time that is none", "--timeout needs seconds, more than 0, not '0'", "--timeout", "0", "true")
     programs = file_of(folder, "programs", b"-np 1 echo up\n")
     refused("an option behind a file of programs is not one of theirs", "--tag-output stands behind --app", "--app", programs,
             "--tag-output")
+    refused("nor is an empty word", "'' stands behind --app", "--app", programs, "")
     loop = file_of(folder, "loop", f"--app {folder}/loop\n".encode())
-    refused("a file of programs that names itself", "name each other, or one itself", "--app", loop)
+    refused("a file of programs that names itself", "files of programs (does one name itself?)", "--app", loop)
     refused("a host that --rankmap names and there is not", "--rankmap: there is no host 5; the job's hosts are 0 to 1",
             "--dry-run", "--rankmap", "0,1,5", "-H", "a,b", "true")
     refused("two ways to have hosts", "--launcher slurm and --virtual contradict each other", "--virtual", "--launcher", "slurm",

@@ -234,7 +234,7 @@ Result<Round> Rounds::next_round() {
     waiting.erase(waiting.begin());
   }
   TUTTI_TRY(newly, plan::map_ranks(round.request.spec, allocation, like()));
-  TUTTI_DO(plan::check_stdin(round.request.spec, newly));
+  TUTTI_DO(plan::check_streams(round.request.spec, newly));
   round.request.plan = std::move(newly);
   set_spares_aside(round);
   return round;
@@ -293,7 +293,7 @@ int Rounds::run() {
     if (!request_.meeting) {
       std::erase_if(request_.allocation.hosts, is_lost);
       auto plan = plan::map_ranks(request_.spec, request_.allocation, like());
-      if (!plan || !plan::check_stdin(request_.spec, *plan) ||
+      if (!plan || !plan::check_streams(request_.spec, *plan) ||
           request_.allocation.hosts.size() < least_)
         return outcome.status;
       request_.plan = std::move(*plan);

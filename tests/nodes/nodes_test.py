@@ -101,6 +101,11 @@ def several_nodes(suite):
     suite.expect("static nodes, the first one later", nodes, [0, 0], ["0 0 3 1 0 0", "1 0 3 2 1 0", "2 1 3 2 1 0"])
     suite.check("MASTER_PORT is as given", all(line.split()[7] == str(port) for node in nodes
                                                for line in node.said().splitlines() if line.startswith("worker")), *nodes)
+    words[-1] = f"--master-port={free_port()}"
+    head, _ = [Node(suite, "prun", *words, f"--node-rank={rank}", "--nproc-per-node=1", *more, WORKER)
+               for rank, more in ((0, ["--output-from", "5"]), (1, []))]
+    suite.check(f"a rank that there is not is refused, also where nodes meet ({head.wait()})",
+                head.process.returncode != 0 and "--output-from 5: the job has ranks 0 to 1" in head.said(), head)
     words = ["--nnodes=2", "--rdzv-backend=c10d", f"--rdzv-endpoint=localhost:{free_port()}", "--rdzv-id=job7",
              "--max-restarts=1"]
     nodes = [Node(suite, "torchrun", *words, WORKER, "fail-always") for _ in range(2)]

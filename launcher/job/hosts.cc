@@ -189,8 +189,10 @@ bool Hosts::take(int index, const control::Started&) {
   return false;
 }
 
-bool Hosts::take(int, const control::HostFailed& report) {
+// Told by the daemon that was to start the host's.
+bool Hosts::take(int index, const control::HostFailed& report) {
   if (report.host < 0 || at(report.host) >= hosts_.size()) return true;
+  if (host(report.host).via != index) return true;
   const Host& lost = host(report.host);
   if (lost.left) return true;
   if (!lost.said_hello && !lost.channel && course_.state == State::starting &&

@@ -31,9 +31,18 @@ struct OwnRanks {
            std::ranges::all_of(seen.calls,
                                [this](const auto& call) { return has_all(call.ranks); });
   }
+  // From the head, or between a daemon and its server.
+  bool operator()(const control::Launch&) const { return false; }
+  bool operator()(const control::Gone&) const { return false; }
+  bool operator()(const control::Serves&) const { return false; }
+  bool operator()(const control::Served&) const { return false; }
+  bool operator()(const control::Fetch&) const { return true; }  // about a rank that it asks for
   template <class T>
   bool operator()(const T&) const {
-    return true;  // about no rank; or (Fetch) about one that it asks for
+    static_assert(
+        !requires(T message) { message.rank; } && !requires(T message) { message.ranks; },
+        "say whose ranks this message is about");
+    return true;  // about no rank
   }
 };
 

@@ -232,9 +232,10 @@ void say_last_words(int signal, const siginfo_t& info, const void* entry) {
   CrashStack stack{.entry = entry};
   _Unwind_Backtrace(&add_frame, &stack);
   say_stack(words, stack);
-  if (signal == SIGSEGV && may_be_gpu_memory())
-    words << "    if that is GPU memory: this process takes none, look at TUTTI_GPU_SUPPORT and "
-             "what tutti-info says of GPU memory\n";
+  words.write_to(STDERR_FILENO);
+  if (signal != SIGSEGV || !may_be_gpu_memory()) return;  // asks the loader once more
+  words << "    if that is GPU memory: this process takes none, look at TUTTI_GPU_SUPPORT and what "
+           "tutti-info says of GPU memory\n";
   words.write_to(STDERR_FILENO);
 }
 

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <string_view>
 
 #include "base/text.h"
 #include "daemon/launch.h"
@@ -62,8 +63,9 @@ std::string machine_named(unsigned number) {
 }
 
 // What an ELF file is that this kernel does not take for a program, by its header.
-std::string kind_of_elf(std::string header) {
-  header.resize(std::max<std::size_t>(header.size(), 20));
+std::string kind_of_elf(std::string_view header) {
+  constexpr const char* kDamaged = "it is damaged, or was not written to its end";
+  if (header.size() < 20) return kDamaged;  // behind its kind and machine
   const bool is_big = header[5] == 2;
   const auto half = [&](std::size_t at) {
     const unsigned first = static_cast<unsigned char>(header[at]);
@@ -74,19 +76,21 @@ std::string kind_of_elf(std::string header) {
   utsname own{};
   ::uname(&own);
   const std::string machine = machine_named(half(18));
-  if (machine != own.machine)
+  if (!std::string_view(own.machine).starts_with(machine))  // ppc64le, armv7l
     return "it is a program for " + machine + ", this machine is " + own.machine;
-  return half(16) == kObject ? "it is an object file; link it to a program"
-                             : "it is damaged, or was not written to its end";
+  return half(16) == kObject ? "it is an object file; link it to a program" : kDamaged;
 }
 
-// What the first line of a script names, and why that may not be there.
+// What the first line of a script names, and why that cannot be executed.
 std::string missing_interpreter(const std::string& script) {
-  std::string line = script.substr(0, script.find('\n'));
-  const bool by_windows = line.ends_with('\r');
-  if (by_windows) line.pop_back();
+  const std::string line = script.substr(0, script.find('\n'));
   const auto first = std::min(line.find_first_not_of(" \t", 2), line.size());
-  const std::string name = line.substr(first, line.find_first_of(" \t", first) - first);
+  std::string name = line.substr(first, line.find_first_of(" \t", first) - first);
+  if (look_at(name) != AtPath::absent)
+    return "the interpreter that its first line names is there, but cannot be executed itself: " +
+           name;
+  const bool by_windows = name.ends_with('\r');
+  if (by_windows) name.pop_back();
   return "the interpreter that its first line names is missing here: " + name +
          (by_windows ? ", with the carriage return behind it (sed -i 's/\\r$//' takes them away)"
                      : "");
@@ -110,10 +114,10 @@ std::string why_not_executed(const std::string& path, int error) {
   begin.resize(static_cast<std::size_t>(file.gcount()));
   const bool is_elf = begin.starts_with("\177ELF");
   if (!absent) return is_elf ? reason + ": " + kind_of_elf(begin) : reason;
-  return is_elf
-             ? "the loader that it names is missing here (readelf -l shows it): it was built for "
-               "another C library, or for another word size"
-             : missing_interpreter(begin);
+  if (is_elf)
+    return "the loader that it names is missing here (readelf -l shows it): it was built for "
+           "another C library, or for another word size";
+  return begin.starts_with("#!") ? missing_interpreter(begin) : reason;  // it may not be readable
 }
 
 CannotStart find_program(const std::string& name, const std::string& search_path,

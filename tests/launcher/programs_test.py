@@ -31,6 +31,8 @@ def elf(folder):
         whole = file.read()
     refused("a program that was not written to its end", 126, "not written to its end",
             place(folder, "half", whole[:100]), cwd=folder)
+    refused("a program of which hardly anything was written", 126, "not written to its end",
+            place(folder, "hardly", whole[:18]), cwd=folder)
     refused("an object file", 126, "it is an object file; link it",
             place(folder, "object", whole[:16] + struct.pack("=H", RELOCATABLE) + whole[18:]), cwd=folder)
     offset, size, count = struct.unpack_from("=Q", whole, 32)[0], *struct.unpack_from("=HH", whole, 54)
@@ -40,6 +42,8 @@ def elf(folder):
             foreign = whole[:at] + b"/no" + whole[at + 3:]
             refused("a program whose loader is missing", 127, "the loader that it names is missing here",
                     place(folder, "foreign", foreign), cwd=folder)
+            refused("an interpreter whose loader is missing", 127, f"is there, but cannot be executed itself: {folder}/foreign\n",
+                    place(folder, "by-foreign", f"#!{folder}/foreign\n".encode()), cwd=folder)
 
 
 def scripts(folder):
@@ -58,6 +62,8 @@ def permissions(folder):
     os.chmod(f"{folder}/closed", 0)
     # Root may go everywhere, unless it goes without the capability to.
     before = ["setpriv", "--inh-caps=-all", "--bounding-set=-all"] if os.geteuid() == 0 else []
+    refused("a script that only the kernel may read", 127, "unreadable: No such file or directory\n",
+            place(folder, "unreadable", b"#!/no/such/shell\n", 0o111), cwd=folder, before=before)
     refused("a program in a folder that is closed", 126, "Permission denied at a folder above it",
             "./closed/inside", cwd=folder, before=before)
     refused("a working folder that is closed", 127, "no permission to work in folder", "--wdir", "closed", "true",

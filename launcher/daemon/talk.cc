@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "daemon/ranks.h"
 #include "daemon/store.h"
@@ -18,7 +19,8 @@ constexpr std::chrono::milliseconds kAddressDelay{10};
 
 void Ranks::hear_of_exec(RankProcess& rank) {
   if (const int error = rank.exec_error; error != 0) {
-    const App& app = apps_.at(static_cast<std::size_t>(rank.part.app));
+    App& app = apps_.at(static_cast<std::size_t>(rank.part.app));
+    if (!app.problem.reason.empty()) return report_not_started(rank, app.problem);
     const bool absent = error == ENOENT || error == ENOTDIR;
     const bool room = error == ENOMEM || error == EAGAIN || error == EMFILE || error == ENFILE;
     CannotStart problem;
@@ -28,6 +30,7 @@ void Ranks::hear_of_exec(RankProcess& rank) {
     problem.reason = "cannot execute " + app.path + ": " +
                      why_not_executed(full_path(app.directory, app.path), error);
     report_not_started(rank, problem);
+    if (!room) app.problem = std::move(problem);  // its other ranks' too; looked at once
     return;
   }
   rank.program_runs = true;

@@ -7,23 +7,20 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 #include <unwind.h>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <cerrno>
 #include <cstdint>
 #include <cstring>
-#include <ctime>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "mpi/crash_lines.h"
+#include "mpi/crash_speaker.h"
 #include "mpi/memory_kinds.h"
 #include "mpi/place.h"
 #include "mpi/process.h"
@@ -35,7 +32,6 @@ constexpr std::array kSignals{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 constexpr std::size_t kMostFrames = CrashLines::kMost, kMostBytes = 16384;
 constexpr std::size_t kStackBytes = 64 << 10;
 constexpr std::size_t kMostLookedAt = 1 << 20;  // frames, a moment's work
-constexpr unsigned kLongestSpeechS = 10;        // several times what the stack and addr2line take
 // Linux keeps at least so much below the stack free of anything else (mmap_base).
 constexpr std::uintptr_t kBelowStack = 128 << 20;
 
@@ -239,80 +235,10 @@ void say_last_words(int signal, const siginfo_t& info, const void* entry) {
   words.write_to(STDERR_FILENO);
 }
 
-// The thread that crashed first; 0: none has. Then its signal, a moment later. Relaxed: nothing is
-// passed on by them.
-std::atomic<pid_t> speaker{0};
-std::atomic<int> crashed_by{0};
-static_assert(std::atomic<pid_t>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
-
-// Ends the process once the signal is not blocked any more.
-void end_by(int signal) {
-  struct sigaction plain {};
-  plain.sa_handler = SIG_DFL;
-  ::sigaction(signal, &plain, nullptr);
-  ::raise(signal);
-}
-
-void unblock(int signal) {
-  sigset_t one;
-  ::sigemptyset(&one);
-  ::sigaddset(&one, signal);
-  ::pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
-}
-
-// The speaker is stuck: another thread holds a lock of the loader's, or nobody reads what it says.
-// Alarms of the program's own say nothing of that.
-void on_long_speech(int /*signal*/, siginfo_t* info, void* /*context*/) {
-  if (info->si_code != SI_TIMER || info->si_value.sival_ptr != &crashed_by) return;
-  const int signal = crashed_by.load(std::memory_order_relaxed);
-  end_by(signal);
-  unblock(signal);
-}
-
-// By a timer whose signal is for this thread: one for the process another thread could take
-// (sigwait). The system's own call takes no memory.
-void limit_speech() {
-  struct sigaction late {};
-  late.sa_sigaction = &on_long_speech;
-  late.sa_flags = SA_SIGINFO | SA_RESTART;
-  ::sigaction(SIGALRM, &late, nullptr);
-  sigevent to_us{};
-  to_us.sigev_notify = SIGEV_THREAD_ID;
-  to_us.sigev_signo = SIGALRM;
-  to_us.sigev_value.sival_ptr = &crashed_by;
-  to_us._sigev_un._tid = ::gettid();
-  int timer = 0;
-  const itimerspec limit{.it_interval = {}, .it_value = {.tv_sec = kLongestSpeechS, .tv_nsec = 0}};
-  if (::syscall(SYS_timer_create, CLOCK_MONOTONIC, &to_us, &timer) == 0)
-    ::syscall(SYS_timer_settime, timer, 0, &limit, nullptr);
-  unblock(SIGALRM);
-}
-
-// Until the process ends by the speaker's signal; or until that thread must be lost, or stuck and
-// without a timer.
-void wait_for_speaker() {
-  timespec until{};
-  ::clock_gettime(CLOCK_MONOTONIC, &until);
-  until.tv_sec += kLongestSpeechS + 1;
-  while (::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) continue;
-}
-
-// True in the thread that is to speak; others wait there for the process to end by its signal.
-bool is_to_speak(int signal) {
-  if (::getpid() != self().pid) return false;
-  pid_t first = 0;
-  if (!speaker.compare_exchange_strong(first, ::gettid(), std::memory_order_relaxed)) {
-    if (first != ::gettid()) wait_for_speaker();
-    return false;  // or it crashed again while it spoke
-  }
-  crashed_by.store(signal, std::memory_order_relaxed);
-  limit_speech();
-  return true;
-}
-
 void on_crash(int signal, siginfo_t* info, void* /*context*/) {
   ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);  // writing would end the thread only
-  if (is_to_speak(signal)) say_last_words(signal, *info, __builtin_return_address(0));
+  if (::getpid() == self().pid && is_to_speak(signal))
+    say_last_words(signal, *info, __builtin_return_address(0));
   end_by(signal);  // blocked until the handler returns
 }
 
@@ -335,11 +261,7 @@ void note_stack() {
 }  // namespace
 
 void let_last_words_be_said() {
-  if (::getpid() != self().pid || speaker.load(std::memory_order_relaxed) == 0) return;
-  wait_for_speaker();
-  const int signal = crashed_by.load(std::memory_order_relaxed);
-  end_by(signal);
-  unblock(signal);
+  if (::getpid() == self().pid) end_behind_speaker();
 }
 
 void watch_for_crashes(std::string who) {

@@ -155,9 +155,7 @@ struct JobSpec {
   bool stats = false;  // time per call, per rank, bytes per link, at the end
   std::string trace_file;
   bool dry_run = false;
-  bool display_map = false;
-  bool display_allocation = false;
-  bool display_topo = false;
+  bool display_map = false, display_allocation = false, display_topo = false;
   bool verbose = false;
   std::string pid_file;               // "-": standard output, "+": standard error
   std::vector<std::string> warnings;  // said always, one line each

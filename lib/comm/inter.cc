@@ -43,8 +43,8 @@ Word ask_size(const Leaders& leaders, const Group& mine, Runtime& runtime) {
   std::int64_t size = mine.size();
   word.code = static_cast<std::int64_t>(swap_words(runtime, leaders.remote_job_rank, leaders.at,
                                                    bytes_of(size), bytes_of(word.size)));
-  // A word of an earlier call that failed may lie there.
-  if (word.code == 0 && (word.size <= 0 || word.size > runtime.wireup.size()))
+  // A group may be empty (MPI_Comm_create). A word of an earlier call that failed may lie there.
+  if (word.code == 0 && (word.size < 0 || word.size > runtime.wireup.size()))
     word.code = static_cast<std::int64_t>(Code::other);
   word.leader = leaders.remote_job_rank;
   word.context = leaders.at.context;

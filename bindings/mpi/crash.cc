@@ -122,9 +122,7 @@ void look_up_in(CrashStack& stack, const Dl_info& file, CrashLines& lines) {
     whose[count] = &stack.frames[i];
     places[count++].address = address_in_file(place_of(stack, i), file);
   }
-  const ProgramFile& program = self().program;
-  lines.ask(file.dli_fbase == program.begin ? program.path.c_str() : file.dli_fname,
-            std::span(places).first(count));
+  lines.ask(self().program.path_of(file), std::span(places).first(count));
   for (std::size_t i = 0; i < count; ++i) {
     whose[i]->place = places[i].line;
     whose[i]->is_looked_up = true;

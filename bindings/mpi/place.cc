@@ -64,8 +64,7 @@ std::string place_of_caller() {
   place.address = address_in_file(caller.at, info);
   const ProgramFile program = program_file();
   CrashLines lines;
-  lines.ask(info.dli_fbase == program.begin ? program.path.c_str() : info.dli_fname,
-            std::span(&place, 1));
+  lines.ask(program.path_of(info), std::span(&place, 1));
   return std::string(place.line);
 }
 

@@ -18,6 +18,11 @@ std::string place_of_caller();
 struct ProgramFile {
   const void* begin = nullptr;
   std::string path;
+
+  // Of this file of the process. Safe in a signal handler.
+  const char* path_of(const Dl_info& file) const {
+    return file.dli_fbase == begin ? path.c_str() : file.dli_fname;
+  }
 };
 ProgramFile program_file();
 

@@ -9,11 +9,10 @@
 #include "job/job.h"
 #include "job/parts.h"
 #include "model/costs.h"
+#include "wireup/protocol.h"
 
 namespace tutti::launch::job {
 namespace {
-
-constexpr std::size_t kMostRanks = 1U << 20;
 
 // Of names, addresses and a knob's value.
 bool is_plain(const std::string& text) {
@@ -26,8 +25,8 @@ bool is_plain(const std::string& text) {
 bool makes_sense(const control::Launch& said, int slots, int host) {
   const auto hosts = static_cast<int>(said.hosts.size());
   return said.ranks.size() <= static_cast<std::size_t>(slots) &&
-         said.host_of.size() <= kMostRanks && host >= 0 && host < hosts &&
-         is_plain(said.spec.master_address) && said.spec.master_port >= 0 &&
+         said.host_of.size() <= static_cast<std::size_t>(wireup::kMostRanks) && host >= 0 &&
+         host < hosts && is_plain(said.spec.master_address) && said.spec.master_port >= 0 &&
          said.spec.master_port < 65536 && model::parse_costs(said.spec.costs) &&
          std::all_of(said.hosts.begin(), said.hosts.end(), is_plain) &&
          std::all_of(said.host_of.begin(), said.host_of.end(),

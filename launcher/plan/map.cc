@@ -282,24 +282,16 @@ void keep_used_hosts(Plan& plan, const hosts::Allocation& allocation) {
 
 }  // namespace
 
-Result<void> check_stdin(const cli::JobSpec& job, const Plan& plan) {
-  const std::size_t ranks = plan.ranks.size();
-  for (const std::string& who : job.stdin_to) {
-    const auto rank = text::parse_int(who);
-    if (rank && static_cast<std::size_t>(*rank) >= ranks)
-      return fail(Code::arg,
-                  "--stdin " + who + ": the job has ranks 0 to " + std::to_string(ranks - 1));
-  }
-  return {};
-}
-
 Result<void> check_streams(const cli::JobSpec& job, const Plan& plan) {
-  TUTTI_DO(check_stdin(job, plan));
-  const auto ranks = static_cast<int>(plan.ranks.size());
-  for (const int rank : job.output.only_ranks)
-    if (rank >= ranks)
-      return fail(Code::arg, "--output-from " + std::to_string(rank) + ": the job has ranks 0 to " +
-                                 std::to_string(ranks - 1));
+  const auto ranks = static_cast<std::int64_t>(plan.ranks.size());
+  const auto is_there = [ranks](const std::string& option, std::int64_t rank) -> Result<void> {
+    if (rank >= 0 && rank < ranks) return {};
+    return fail(Code::arg, option + " " + std::to_string(rank) + ": the job has ranks 0 to " +
+                               std::to_string(ranks - 1));
+  };
+  for (const std::string& who : job.stdin_to)
+    if (const auto rank = text::parse_int(who)) TUTTI_DO(is_there("--stdin", *rank));
+  for (const int rank : job.output.only_ranks) TUTTI_DO(is_there("--output-from", rank));
   return {};
 }
 

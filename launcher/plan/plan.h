@@ -46,9 +46,7 @@ struct Plan {
 // (ppr:N:numa, SPAN); bind_ranks then says where they are not.
 Result<Plan> map_ranks(const cli::JobSpec& job, const hosts::Allocation& allocation,
                        const topo::Machine* like = nullptr);
-// Whether the ranks that --stdin names are there.
-Result<void> check_stdin(const cli::JobSpec& job, const Plan& plan);
-// These, and those of --output-from.
+// Whether the ranks that --stdin and --output-from name are there.
 Result<void> check_streams(const cli::JobSpec& job, const Plan& plan);
 // The hosts of a plan that are one machine: two names of it, or virtual hosts on the same
 // processors.

@@ -191,16 +191,16 @@ Result<hosts::Allocation> find_hosts(cli::JobSpec& spec, int cores) {
   if (batch) batch->is_open = spec.starter_given && spec.starter != cli::Starter::slurm;
   TUTTI_TRY(allocation,
             hosts::allocate(plan::wishes_of(spec), reader(), this_host(), cores, batch));
-  if (batch && allocation.batch == hosts::Batch::slurm) take_shares(spec.placement);
-  if (batch && allocation.batch == hosts::Batch::slurm && !spec.starter_given) {
-    if (!srun_of_slurm().empty())
-      spec.starter = cli::Starter::slurm;
-    else
-      allocation.notes.emplace_back(
-          "no srun of Slurm in PATH; the hosts of the Slurm job are reached by ssh");
-  }
-  if (spec.starter == cli::Starter::slurm && spec.launch_agent.empty())
-    spec.launch_agent = srun_of_slurm();
+  const bool is_of_slurm = batch && allocation.batch == hosts::Batch::slurm;
+  if (is_of_slurm) take_shares(spec.placement);
+  const bool may_start = is_of_slurm && !spec.starter_given;
+  const bool starts = spec.starter == cli::Starter::slurm;
+  const std::string srun = may_start || starts ? srun_of_slurm() : "";
+  if (may_start && !srun.empty()) spec.starter = cli::Starter::slurm;
+  if (may_start && srun.empty())
+    allocation.notes.emplace_back(
+        "no srun of Slurm in PATH; the hosts of the Slurm job are reached by ssh");
+  if (spec.starter == cli::Starter::slurm && spec.launch_agent.empty()) spec.launch_agent = srun;
   for (const std::string& note : allocation.notes) say(note);
   hosts::HostRules rules;
   rules.excluded = spec.placement.excluded;

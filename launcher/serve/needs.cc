@@ -18,15 +18,18 @@
 namespace tutti::launch::serve {
 namespace {
 
-constexpr std::array<std::string_view, 3> kPmi1Libraries{"libmpi.so.12", "libmpich", "libpmi.so"};
-constexpr std::array<std::string_view, 4> kPmixLibraries{"libmpi.so.40", "libpmix.so",
-                                                         "libopen-rte.so", "libopen-pal.so"};
-struct MpiLibrary {
+struct KnownLibrary {
   std::string_view begins;
-  Mpi mpi;
+  bool Needs::*server;  // that it looks for
+  Mpi mpi = Mpi::unknown;
 };
-constexpr std::array<MpiLibrary, 3> kMpiLibraries{
-    {{"libmpi.so.12", Mpi::mpich}, {"libmpich", Mpi::mpich}, {"libmpi.so.40", Mpi::open_mpi}}};
+constexpr std::array<KnownLibrary, 7> kLibraries{{{"libmpi.so.12", &Needs::pmi1, Mpi::mpich},
+                                                  {"libmpich", &Needs::pmi1, Mpi::mpich},
+                                                  {"libpmi.so", &Needs::pmi1},
+                                                  {"libmpi.so.40", &Needs::pmix, Mpi::open_mpi},
+                                                  {"libpmix.so", &Needs::pmix},
+                                                  {"libopen-rte.so", &Needs::pmix},
+                                                  {"libopen-pal.so", &Needs::pmix}}};
 constexpr std::string_view kAnybodys = "libmpi_abi.so";
 constexpr std::size_t kMostLibraries = 4096;
 // Programs that run others, or load libraries by name.
@@ -66,19 +69,21 @@ class LibraryWalk {
 
  private:
   void meet(const std::string& name, const Loaded& by) {
-    const auto begins = [&name](std::string_view known) { return name.starts_with(known); };
-    const bool pmi1 = std::any_of(kPmi1Libraries.begin(), kPmi1Libraries.end(), begins);
-    const bool pmix = std::any_of(kPmixLibraries.begin(), kPmixLibraries.end(), begins);
-    needs_.pmi1 = needs_.pmi1 || pmi1;
-    needs_.pmix = needs_.pmix || pmix;
-    names_an_mpi_ = names_an_mpi_ || pmi1 || pmix || begins(kAnybodys);
-    for (const MpiLibrary& known : kMpiLibraries)
-      if (begins(known.begins)) mpis_.insert(known.mpi);
-    if (pmi1 || pmix) return;  // what else such a library could look for is its own matter
+    const auto known =
+        std::find_if(kLibraries.begin(), kLibraries.end(),
+                     [&name](const KnownLibrary& one) { return name.starts_with(one.begins); });
+    const bool is_anybodys = name.starts_with(kAnybodys);
+    const bool is_known = known != kLibraries.end();
+    names_an_mpi_ = names_an_mpi_ || is_known || is_anybodys;
+    if (is_known) {  // what else such a library could look for is its own matter
+      needs_.*known->server = true;
+      if (known->mpi != Mpi::unknown) mpis_.insert(known->mpi);
+      return;
+    }
     auto found = libraries_.find(name, by);
     if (found && found->elf.is_ours) mpis_.insert(Mpi::tutti);
     if (!found || found->elf.is_ours) return;
-    has_foreign_abi_ = has_foreign_abi_ || begins(kAnybodys);
+    has_foreign_abi_ = has_foreign_abi_ || is_anybodys;
     loaded_.push_back(std::move(*found));
   }
 

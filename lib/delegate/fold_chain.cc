@@ -9,6 +9,7 @@
 #include "delegate/work.h"
 
 namespace tutti::delegate {
+
 void ShmTeam::choose_scan(Work& work) const {
   const TeamCall& call = work.call;
   work.kernel = call.op->kernel(*call.type);

@@ -43,7 +43,6 @@ std::string foreign_launcher(const Lookup& getenv) {
 
 Result<void> check_rank(std::optional<std::int64_t> rank, std::optional<std::int64_t> size,
                         const std::string& said) {
-  constexpr std::int64_t kMostRanks = 1 << 20;
   if (rank && size && *rank >= 0 && *rank < *size && *size <= kMostRanks) return {};
   return fail(Code::other, "the launcher does not say where this process belongs (" + said +
                                "; ranks count from 0, and " + std::to_string(kMostRanks) +

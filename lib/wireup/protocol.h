@@ -33,6 +33,8 @@ inline constexpr std::array kLaunchersOwn{kSegmentFdVariable, kControlFdVariable
                                           kLocalRankVariable, kJobVariable,
                                           kDoorVariable,      kDoorKeyVariable};
 
+inline constexpr std::int64_t kMostRanks = 1 << 20;  // of a job
+
 enum class RankSays : std::uint32_t {
   joined = 1,     // value: pid
   address = 2,    // payload: transport addresses of this rank

@@ -81,7 +81,7 @@ Outcome run(const PlanCase& one) {
   const auto like = machines_of(one, here);
   auto plan = map_ranks(*job, *allocation, like.data());
   if (!plan) return failed("plan", plan.error());
-  if (const auto named = check_stdin(*job, *plan); !named) return failed("plan", named.error());
+  if (const auto named = check_streams(*job, *plan); !named) return failed("plan", named.error());
   out.machines = machines_of(one, *plan);
   if (const auto bound = bind_ranks(*plan, *job, out.machines); !bound)
     return failed("plan", bound.error());

@@ -114,6 +114,16 @@ Result<void> other_interfaces(Draft& draft, const Given& given) {
   return interfaces(draft, Given{given.spelling, {"^" + given.words[0]}});
 }
 
+// Open MPI counts the first connection, too.
+Result<void> tcp_links(Draft& draft, const Given& given) {
+  const auto links = text::parse_int(given.words[0]);
+  if (!links || *links < 1)
+    return fail(Code::arg,
+                given.spelling + " needs a number of connections to each peer, 1 or more");
+  return set_shared_variable(
+      draft, Given{given.spelling, {"TUTTI_TCP_RAILS", std::to_string(*links - 1)}});
+}
+
 Result<void> costs(Draft& draft, const Given& given) {
   return set_shared_variable(draft,
                              Given{given.spelling, {wireup::kCostsVariable, given.words[0]}});

@@ -80,6 +80,7 @@ constexpr std::array kParameters{
     Parameter{"prte_if_include", apply::interfaces, Says::interfaces},
     Parameter{"btl_tcp_if_exclude", apply::other_interfaces, Says::interfaces},
     Parameter{"btl_tcp_if_include", apply::interfaces, Says::interfaces},
+    Parameter{"btl_tcp_links", apply::tcp_links},
     Parameter{"tutti_costs", apply::costs},
     Parameter{"plm_base_timeout", apply::start_timeout},
     Parameter{"orte_enable_recovery", apply::on<&JobSpec::keep_going>, Says::on},

@@ -207,6 +207,7 @@ Result<void> shared_working_directory(Draft& draft, const Given& given);
 // mca.cc, files.cc
 Result<void> mca(Draft& draft, const Given& given);
 Result<void> tune(Draft& draft, const Given& given);
+Result<void> tcp_links(Draft& draft, const Given& given);
 Result<void> costs(Draft& draft, const Given& given);
 Result<void> app_file(Draft& draft, const Given& given);
 Result<void> multi_prog(Draft& draft, const Given& given);

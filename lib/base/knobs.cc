@@ -51,6 +51,10 @@ constexpr KnobRow kPlain[] = {
      "congestion control of links between hosts: auto (cubic or reno where the host's default is "
      "bbr "
      "and the way short), system (the host's default), or a name that the host allows"},
+    {"TUTTI_TCP_RAILS", "count", "0", "transport",
+     "so many further connections between two hosts' ranks share the bytes of a long message, each "
+     "by another of the hosts' networks where there are several: where a network bears less on one "
+     "connection than in all; the same for all ranks"},
     {"TUTTI_INTERFACES", "text", "", "transport",
      "interfaces between hosts: names, beginnings of names, subnets (eth0,ib,10.1.0.0/16), or ^ "
      "and "

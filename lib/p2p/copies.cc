@@ -119,7 +119,7 @@ bool Core::is_packed(Transfer* transfer) {
 }
 
 // pump_data() of such a message: posts in order what is packed.
-int Core::pump_bounces(const Path& path, Transfer* transfer) {
+int Core::pump_bounces(PeerState& to, Path path, Transfer* transfer) {
   pack_ahead(transfer, std::min(path.max_frame, transfer->buffer.device->pace().chunk));
   transport::FrameHeader header;
   header.kind = static_cast<std::uint8_t>(Kind::data);
@@ -133,14 +133,17 @@ int Core::pump_bounces(const Path& path, Transfer* transfer) {
     const std::size_t bytes =
         std::min<std::uint64_t>(first->bytes, transfer->total - first->offset);
     header.length = first->offset;
-    if (!path.link.try_post({&header, first->memory(), bytes, nullptr})) {
-      path.full_in_round = rounds_;
-      break;
+    if (path.link->try_post({&header, first->memory(), bytes, nullptr})) {
+      transfer->bounces = first->next;
+      transfer->moved += bytes;
+      give_bounce(first);
+      ++posted;
+    } else {
+      *path.full_in_round = rounds_;
     }
-    transfer->bounces = first->next;
-    transfer->moved += bytes;
-    give_bounce(first);
-    ++posted;
+    const auto next = data_path(to, *transfer);
+    if (!next) break;
+    path = *next;
   }
   return posted;
 }

@@ -16,6 +16,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -153,10 +154,10 @@ class Core final : public transport::Sink {
   void consumed(PeerState& peer, std::size_t bytes);
   void explain_flood(PeerState& peer);
 
-  struct Path {  // by which a message's data go
-    transport::Link& link;
+  struct Path {  // by which a part of a message's data goes
+    transport::Link* link;
     std::size_t max_frame;
-    std::uint32_t& full_in_round;
+    std::uint32_t* full_in_round;
     std::uint8_t flags;  // of frames that go this way
   };
 
@@ -170,7 +171,7 @@ class Core final : public transport::Sink {
   void end_copy(Transfer* transfer, Bounce* bounce, bool ok);
   void pack_ahead(Transfer* transfer, std::size_t most);
   bool is_packed(Transfer* transfer);
-  int pump_bounces(const Path& path, Transfer* transfer);
+  int pump_bounces(PeerState& to, Path path, Transfer* transfer);
   std::byte* place_bounce(Transfer* transfer, std::size_t bytes);
   static bool is_reading(const Transfer& transfer, std::span<const std::byte> payload);
   void unpack_later(Transfer* transfer, std::uint64_t offset, std::span<const std::byte> payload);
@@ -212,7 +213,8 @@ class Core final : public transport::Sink {
   bool on_data(int from, const transport::FrameHeader& header, std::span<std::byte> payload);
   static bool is_part(const Transfer& transfer, const transport::FrameHeader& header,
                       std::size_t bytes);
-  Path data_path(PeerState& to, Transfer* transfer);
+  BulkLink* bulk_path(PeerState& to, const Transfer& transfer);
+  std::optional<Path> data_path(PeerState& to, const Transfer& transfer);
   int pump_data(Transfer* transfer);
   void end_sent(Transfer* transfer);
   void end_received(int from, const transport::FrameHeader& header, Transfer* transfer);

@@ -57,36 +57,59 @@ bool Core::on_data(int from, const transport::FrameHeader& header, std::span<std
   return true;
 }
 
-// The link that carries its data, and whether that link was found full in this round.
-Core::Path Core::data_path(PeerState& to, Transfer* transfer) {
-  if (transfer->by_bulk > 0) {
-    BulkLink& bulk = to.bulk[transfer->by_bulk - 1U];
-    const Result<void> made = bulk.link != nullptr ? Result<void>{} : connect_bulk(to, bulk);
-    if (made) return {*bulk.link, bulk.picked.traits.max_frame, bulk.full_in_round, kWantsTaken};
-    log::warn(made.error().text + "; data go by the other link");
-    bulk.picked.traits.bulk_from = transport::kNever;
-    transfer->by_bulk = 0;
+// The bulk link that is next to carry a part of it: the one it goes by, or where that is a rail,
+// each of them in turn, without those that were found full in this round. Null: none can be
+// connected.
+BulkLink* Core::bulk_path(PeerState& to, const Transfer& transfer) {
+  const std::size_t first = transfer.by_bulk - 1U;
+  std::size_t count = 1;
+  while (to.bulk[first].picked.traits.is_rail && first + count < to.bulk.size() &&
+         to.bulk[first + count].picked.traits.is_rail)
+    ++count;
+  BulkLink* full = nullptr;
+  for (std::size_t i = 0; i < count; ++i) {
+    BulkLink& bulk = to.bulk[first + to.turns++ % count];
+    if (bulk.picked.traits.bulk_from == transport::kNever) continue;
+    if (bulk.link == nullptr)
+      if (const auto made = connect_bulk(to, bulk); !made) {
+        log::warn(made.error().text + "; data go by the other link");
+        bulk.picked.traits.bulk_from = transport::kNever;
+        continue;
+      }
+    if (bulk.full_in_round != rounds_) return &bulk;
+    full = &bulk;
   }
-  return {*to.link, to.traits.max_frame, to.full_in_round, 0};
+  return full;
+}
+
+// By what its next part goes; nothing where all of that was found full in this round.
+std::optional<Core::Path> Core::data_path(PeerState& to, const Transfer& transfer) {
+  Path path{to.link, to.traits.max_frame, &to.full_in_round, 0};
+  if (transfer.by_bulk > 0) {
+    path.flags = kWantsTaken;
+    if (BulkLink* const bulk = bulk_path(to, transfer))
+      path = {bulk->link.get(), bulk->picked.traits.max_frame, &bulk->full_in_round, kWantsTaken};
+  }
+  return *path.full_in_round == rounds_ ? std::nullopt : std::optional(path);
 }
 
 // Posts what the link takes. Returns how many frames went.
 int Core::pump_data(Transfer* transfer) {
   PeerState& to = *peers_[static_cast<std::size_t>(transfer->peer)];
   if (transfer->failure != Code::ok) return 0;
-  const Path path = data_path(to, transfer);
-  if (path.full_in_round == rounds_) return 0;
+  std::optional<Path> path = data_path(to, *transfer);
+  if (!path) return 0;
   const bool is_moved =
-      transfer->by_link && (path.link.kinds() & kinds_of(transfer->buffer.kind())) != 0;
-  if (transfer->buffer.device != nullptr && !is_moved) return pump_bounces(path, transfer);
+      transfer->by_link && (path->link->kinds() & kinds_of(transfer->buffer.kind())) != 0;
+  if (transfer->buffer.device != nullptr && !is_moved) return pump_bounces(to, *path, transfer);
   const bool lies_flat = is_moved || transfer->buffer.is_contiguous();
-  const std::size_t most = lies_flat ? path.max_frame : std::min(path.max_frame, kMostStaged);
+  const std::size_t most = lies_flat ? path->max_frame : std::min(path->max_frame, kMostStaged);
   transport::FrameHeader header;
   header.kind = static_cast<std::uint8_t>(Kind::data);
-  header.flags = path.flags;
+  header.flags = path->flags;
   header.cookie = transfer->remote;
   int posted = 0;
-  while (transfer->moved < transfer->total && transfer->in_flight < kMostInFlight &&
+  while (path && transfer->moved < transfer->total && transfer->in_flight < kMostInFlight &&
          posted < kBurst && transfer->failure == Code::ok) {
     const std::size_t bytes = std::min<std::uint64_t>(most, transfer->total - transfer->moved);
     header.length = transfer->moved;
@@ -94,15 +117,16 @@ int Core::pump_data(Transfer* transfer) {
                                             : stage(transfer, transfer->moved, bytes).data();
     if (lies_flat) ++transfer->in_flight;
     const types::Device* const device = transfer->buffer.device;
-    if (!path.link.try_post({&header, data, bytes, lies_flat ? &transfer->pin : nullptr,
-                             transfer->buffer.kind(), device == nullptr ? 0 : device->number()})) {
+    if (path->link->try_post({&header, data, bytes, lies_flat ? &transfer->pin : nullptr,
+                              transfer->buffer.kind(), device == nullptr ? 0 : device->number()})) {
+      transfer->staged = 0;
+      transfer->moved += bytes;
+      ++posted;
+    } else {
       if (lies_flat) --transfer->in_flight;
-      path.full_in_round = rounds_;
-      break;
+      *path->full_in_round = rounds_;
     }
-    transfer->staged = 0;
-    transfer->moved += bytes;
-    ++posted;
+    path = data_path(to, *transfer);
   }
   return posted;
 }

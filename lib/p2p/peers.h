@@ -64,6 +64,7 @@ struct PeerState {
   // The round in which its link was found full: asking again would only disturb the reader.
   std::uint32_t full_in_round = 0;
   std::vector<BulkLink> bulk;
+  std::size_t turns = 0;          // taken by rails among them
   std::vector<BulkLink> readers;  // of devices' memory
   std::uint32_t unread = 0;       // messages of ours in a row that it could read and did not
   bool takes_staged = false;      // it was sent devices' memory, and has no link that reads such

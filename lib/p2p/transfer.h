@@ -71,9 +71,10 @@ struct alignas(kCacheLine) Transfer final : Pending, MatchNode {
   Mode mode = Mode::standard;
   bool detached = false;
   GaveUp gave_up = GaveUp::no;  // its sender, which says so in its place
-  std::uint8_t by_bulk = 0;  // its data go by this bulk link of the peer's, from 1; 0: by the other
-  bool holds = false;        // what drop_held() gives back, which lies further on
-  Code failure = Code::ok;   // why it will end badly once its pins, or the peer's answer, are back
+  std::uint8_t by_bulk = 0;     // its data go by this bulk link of the peer's, from 1, and by those
+                                // that share with it; 0: by the ordered one
+  bool holds = false;           // what drop_held() gives back, which lies further on
+  Code failure = Code::ok;  // why it will end badly once its pins, or the peer's answer, are back
   int peer = kAnySource;
   std::uint32_t fingerprint = 0;
   std::uint32_t other_call = 0;  // of a receive that failed: what its message's sender called

@@ -41,6 +41,13 @@ Result<void> check_security(const Surroundings& around) {
   return {};
 }
 
+void add(Opened& opened, std::unique_ptr<Transport> transport) {
+  Transport& first = *transport;
+  opened.transports.push_back(std::move(transport));
+  for (int number = 1; auto rail = first.rail(number); ++number)
+    opened.transports.push_back(std::move(rail));
+}
+
 }  // namespace
 
 Opened open_all(const Surroundings& around) {
@@ -57,7 +64,7 @@ Opened open_all(const Surroundings& around) {
     }
     auto transport = kind.open(around);
     if (transport)
-      opened.transports.push_back(std::move(*transport));
+      add(opened, std::move(*transport));
     else
       opened.left_out.push_back(std::string(kind.name) + ": " + transport.error().text);
   }

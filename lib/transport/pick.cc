@@ -79,9 +79,13 @@ Result<Route> pick(const Opened& opened, const Peer& peer, const Knobs& knobs) {
       Traits traits = transports[i]->traits(peer);
       if (name != nullptr && !named.empty()) traits.why += ", named by TUTTI_LINK";
       if (!traits.reaches) continue;
+      const bool has_ordered = !reaching.empty();
+      if (traits.is_rail && (!has_ordered || std::strcmp(transports[reaching.front().index]->name(),
+                                                         transports[i]->name()) != 0))
+        continue;
       if (traits.max_frame == 0)
         readers.push_back({i, std::move(traits)});
-      else if (reaching.empty() || traits.bulk_from != kNever)
+      else if (!has_ordered || traits.bulk_from != kNever)
         reaching.push_back({i, std::move(traits)});
     }
   };

@@ -117,6 +117,9 @@ struct Traits {
   // Beside another link: from so many bytes on it carries the data of a message. kNever: it is no
   // bulk link. And between which kinds of memory.
   std::size_t bulk_from = kNever;
+  // One of several alike, beside this transport's ordered link only: the parts of a message go by
+  // them in turn.
+  bool is_rail = false;
   MemoryKinds kinds = kinds_of(MemoryKind::host);
   bool gets = false;              // expose, import and get work
   bool puts = false;              // put, too
@@ -174,6 +177,9 @@ class Transport {
   // Asked now and then while the rank waits: the next progress() also looks for peers that are
   // gone without having said so on a link.
   virtual void look_around() {}
+  // A further connection to each peer, from 1 on, as a transport that lives no longer than this one
+  // and is served by it; null: there are no more.
+  virtual std::unique_ptr<Transport> rail(int /*number*/) { return nullptr; }
   // Another link of this peer has lost it. From here on nothing of it is delivered, no memory that
   // place() gave for it is written to, and what is pinned for it is given back. Said where a peer
   // has bulk links, to the transports of all its links.

@@ -21,6 +21,7 @@ struct FakeOptions {
   std::uint64_t seed = 1;
   // A bulk link, by these traits; its frames overtake each other, and what is placed comes late.
   std::size_t bulk_from = transport::kNever;
+  bool is_rail = false;  // one of several alike, beside the ordered link of the same name
   MemoryKinds kinds = kinds_of(MemoryKind::host);
   bool is_reachable = true;   // else connect() fails
   int longest_delay = 0;      // a frame is held back for 0..this many rounds

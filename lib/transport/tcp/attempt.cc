@@ -31,7 +31,7 @@ struct Attempt::Try final : Watched {
   enum class State : std::uint8_t { connecting, shaking, ended };
 
   Try(Attempt& all, std::size_t which)
-      : attempt(all), candidate(which), handshake(all.own_, all.peer_) {}
+      : attempt(all), candidate(which), handshake(all.own_, all.peer_.rank, all.peer_.rail) {}
   ~Try() override {
     if (fd.is_open()) attempt.poller_.remove(fd.get());
   }
@@ -46,7 +46,7 @@ struct Attempt::Try final : Watched {
   ArrivingMessage gather;
 };
 
-Attempt::Attempt(const Identity& own, int peer, std::vector<SocketAddress> candidates,
+Attempt::Attempt(const Identity& own, Whom peer, std::vector<SocketAddress> candidates,
                  Poller& poller, Lives lives)
     : own_(own),
       peer_(peer),

@@ -25,7 +25,11 @@ class Attempt {
  public:
   // Whether somebody who knows says that the peer lives.
   using Lives = std::function<bool()>;
-  Attempt(const Identity& own, int peer, std::vector<SocketAddress> candidates, Poller& poller,
+  struct Whom {
+    int rank;
+    int rail = 0;
+  };
+  Attempt(const Identity& own, Whom peer, std::vector<SocketAddress> candidates, Poller& poller,
           Lives lives);
   ~Attempt();
 
@@ -58,7 +62,7 @@ class Attempt {
   bool is_hopeless(std::int64_t now);
 
   const Identity& own_;
-  int peer_;
+  Whom peer_;
   std::vector<SocketAddress> candidates_;
   std::vector<std::string> outcomes_;  // by candidate: why it failed last
   Poller& poller_;

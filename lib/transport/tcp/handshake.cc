@@ -58,9 +58,11 @@ Outcome Acceptor::take_hello(BlobView bytes, Blob& answer) {
   if (hello_.to != own_->rank) return refuse("it looks for another rank");
   if (hello_.from >= own_->ranks || hello_.from == own_->rank)
     return refuse("it claims to be a rank that cannot be");
+  if (hello_.rail > hello_.rails) return refuse("it names a rail that it does not have");
   has_hello_ = true;
   randombytes_buf(answer_.nonce.data(), answer_.nonce.size());
   // Where the two want different things the other one says so: it knows who answered.
+  answer_.rails = own_->rails;
   answer_.security = static_cast<std::uint16_t>(own_->security);
   if (own_->security != Security::none && hello_.security == answer_.security) {
     answer_.cipher = static_cast<std::uint16_t>(best_of(own_->ciphers & hello_.ciphers));
@@ -79,6 +81,7 @@ Outcome Acceptor::feed(BlobView bytes, Blob& answer) {
   if (!is_equal(mac, mac_of(*own_, Label::proof, hello_, answer_)))
     return refuse("it does not know the secret of this job");
   if (hello_.security != answer_.security) return refuse("it wants another TUTTI_LINK_SECURITY");
+  if (hello_.rails != answer_.rails) return refuse("it wants another TUTTI_TCP_RAILS");
   if (!exchange_) return Outcome::proved;
   if (!exchange_->agree(hello_.key, said(hello_, answer_))) return refuse("its public key is none");
   session_ = {own_->security, static_cast<Cipher>(answer_.cipher), exchange_->keys()};
@@ -90,12 +93,14 @@ Blob Acceptor::verdict() const {
   return bytes_of(Verdict{mac_of(*own_, Label::verdict, hello_, answer_)});
 }
 
-Initiator::Initiator(const Identity& own, int peer) : own_(own) {
+Initiator::Initiator(const Identity& own, int peer, int rail) : own_(own) {
   hello_.magic = kMagic;
   hello_.version = kVersion;
   hello_.from = own.rank;
   hello_.to = static_cast<std::uint32_t>(peer);
   hello_.job = own.job;
+  hello_.rail = static_cast<std::uint32_t>(rail);
+  hello_.rails = own.rails;
   randombytes_buf(hello_.nonce.data(), hello_.nonce.size());
   if (own.security == Security::none) return;
   hello_.security = static_cast<std::uint16_t>(own.security);
@@ -117,6 +122,11 @@ Outcome Initiator::take_challenge(BlobView bytes, Blob& answer) {
   if (theirs_.security != hello_.security) {
     reason_ = std::string("this rank has TUTTI_LINK_SECURITY=") + name_of(own_.security) +
               " and it another: set the same for all";
+    return Outcome::refused;
+  }
+  if (theirs_.rails != hello_.rails) {
+    reason_ = "this rank has TUTTI_TCP_RAILS=" + std::to_string(hello_.rails) + " and it " +
+              std::to_string(theirs_.rails) + ": set the same for all";
     return Outcome::refused;
   }
   const auto cipher = static_cast<Cipher>(theirs_.cipher);

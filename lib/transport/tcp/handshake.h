@@ -27,6 +27,7 @@ struct Identity {
   std::uint32_t ranks = 0;
   Security security = Security::none;
   std::uint16_t ciphers = 0;  // own_ciphers(), where there is security
+  std::uint32_t rails = 0;    // beside each peer's first connection (TUTTI_TCP_RAILS)
   Congestion congestion{};    // of our sockets
 };
 
@@ -42,6 +43,7 @@ class Acceptor {
   const LinkSession& session() const { return session_; }  // proved: what was agreed on
   bool has_hello() const { return has_hello_; }
   int peer() const { return static_cast<int>(hello_.from); }  // proved: the other rank
+  int rail() const { return static_cast<int>(hello_.rail); }  // proved: of 0 to our rails
   const char* reason() const { return reason_; }              // refused: why
 
  private:
@@ -63,7 +65,7 @@ class Acceptor {
 // The side that connects. `proved` means that the link stands.
 class Initiator {
  public:
-  Initiator(const Identity& own, int peer);
+  Initiator(const Identity& own, int peer, int rail = 0);
   Blob hello() const;
   std::size_t wants() const { return is_challenged_ ? sizeof(Verdict) : sizeof(Challenge); }
   Outcome feed(BlobView bytes, Blob& answer);

@@ -195,12 +195,15 @@ Result<std::vector<SocketAddress>> decode(BlobView blob) {
 }
 
 std::vector<SocketAddress> order_candidates(std::vector<SocketAddress> theirs,
-                                            const std::vector<Interface>& ours) {
-  std::stable_partition(theirs.begin(), theirs.end(), [&ours](const SocketAddress& each) {
-    return std::any_of(ours.begin(), ours.end(), [&each](const Interface& own) {
-      return !own.is_private_bridge && is_same_subnet(each, own);
-    });
-  });
+                                            const std::vector<Interface>& ours, std::size_t lead) {
+  const auto near =
+      std::stable_partition(theirs.begin(), theirs.end(), [&ours](const SocketAddress& each) {
+        return std::any_of(ours.begin(), ours.end(), [&each](const Interface& own) {
+          return !own.is_private_bridge && is_same_subnet(each, own);
+        });
+      });
+  if (const std::ptrdiff_t count = near - theirs.begin(); count > 0)
+    std::rotate(theirs.begin(), theirs.begin() + static_cast<std::ptrdiff_t>(lead) % count, near);
   return theirs;
 }
 

@@ -47,8 +47,10 @@ inline constexpr std::size_t kMostAddresses = 4;  // of each family: four interf
 Blob encode(const std::vector<SocketAddress>& addresses);
 Result<std::vector<SocketAddress>> decode(BlobView blob);
 
-// Same subnet as one of ours first, then the rest, each in the order published.
+// Same subnet as one of ours first, then the rest, each in the order published; of the first ones
+// that with this number, counted round and round, leads.
 std::vector<SocketAddress> order_candidates(std::vector<SocketAddress> theirs,
-                                            const std::vector<Interface>& ours);
+                                            const std::vector<Interface>& ours,
+                                            std::size_t lead = 0);
 
 }  // namespace tutti::transport::tcp

@@ -21,7 +21,8 @@ constexpr std::int64_t kStreamTickNs = 500'000'000;
 constexpr std::int64_t kDoomNs = 1'000'000'000;
 constexpr std::int64_t kGoodbyeNs = 3'000'000'000;
 
-Identity identity_of(const wireup::Wireup& wireup, Security security, Congestion congestion) {
+Identity identity_of(const wireup::Wireup& wireup, Security security, Congestion congestion,
+                     std::uint32_t rails) {
   const wireup::SegmentHeader& header = wireup.segment().header();
   Identity own;
   // Who is still in another program of this rank's knows other addresses.
@@ -30,6 +31,7 @@ Identity identity_of(const wireup::Wireup& wireup, Security security, Congestion
   own.rank = static_cast<std::uint32_t>(wireup.rank());
   own.ranks = header.ranks;
   own.security = security;
+  own.rails = rails;
   own.congestion = std::move(congestion);
   if (security != Security::none) own.ciphers = own_ciphers();
   return own;
@@ -37,10 +39,11 @@ Identity identity_of(const wireup::Wireup& wireup, Security security, Congestion
 
 }  // namespace
 
-Peers::Peers(wireup::Wireup& wireup, Sink& sink, Security security, Congestion congestion)
+Peers::Peers(wireup::Wireup& wireup, Sink& sink, Security security, Congestion congestion,
+             std::uint32_t rails)
     : wireup_(wireup),
       sink_(sink),
-      own_(identity_of(wireup, security, std::move(congestion))),
+      own_(identity_of(wireup, security, std::move(congestion), rails)),
       reception_(own_),
       gone_(wireup) {}
 
@@ -93,20 +96,35 @@ void Peers::Bell::on_ready(std::uint32_t) {
   for (Guest& guest : peers.reception_.take_guests()) peers.welcome(std::move(guest));
 }
 
-Slot& Peers::slot(int rank) {
+Slot& Peers::slot(int rank, int rail) {
   auto& found = slots_[rank];
-  if (!found) found = std::make_unique<Slot>(rank);
-  return *found;
+  while (found.size() <= static_cast<std::size_t>(rail))
+    found.push_back(std::make_unique<Slot>(rank, static_cast<int>(found.size())));
+  return *found[static_cast<std::size_t>(rail)];
 }
 
-Result<void> Peers::wish(Slot& slot, BlobView address) {
-  if (slot.stream || slot.attempt || slot.is_over) return {};
+Result<Slot*> Peers::wish(int rank, BlobView address) {
+  Slot& first = slot(rank);
   TUTTI_TRY(theirs, decode(address));
+  first.theirs = std::move(theirs);
+  begin(first);
+  return &first;
+}
+
+Slot& Peers::wish_rail(int rank, int rail) {
+  Slot& further = slot(rank, rail);
+  begin(further);
+  return further;
+}
+
+void Peers::begin(Slot& slot) {
+  if (slot.stream || slot.attempt || slot.is_over) return;
   slot.attempt =
-      std::make_unique<Attempt>(own_, slot.rank, order_candidates(std::move(theirs), interfaces_),
+      std::make_unique<Attempt>(own_, Attempt::Whom{slot.rank, slot.rail},
+                                order_candidates(this->slot(slot.rank).theirs, interfaces_,
+                                                 static_cast<std::size_t>(slot.rail)),
                                 poller_, [this, rank = slot.rank] { return lives(rank); });
   unsettled_.push_back(&slot);
-  return {};
 }
 
 bool Peers::lives(int rank) const {
@@ -118,7 +136,7 @@ bool Peers::lives(int rank) const {
 }
 
 void Peers::welcome(Guest guest) {
-  Slot& from = slot(guest.handshake.peer());
+  Slot& from = slot(guest.handshake.peer(), guest.handshake.rail());
   if (from.stream || from.is_over) return;  // it has a link already: this one closes
   const bool ours_goes_first = from.attempt && from.attempt->has_introduced_itself() &&
                                !from.attempt->has_failed() && wireup_.rank() < from.rank;
@@ -231,6 +249,7 @@ int Peers::serve() {
       ++i;
     else
       events += bury(*open_[i]);
+  if (!lost_.empty()) tell_of_lost();
   return events;
 }
 
@@ -243,9 +262,7 @@ int Peers::bury(Slot& slot) {
   if (ending == StreamEnd::changed)
     wireup_.abort(kLinkChangedStatus, explain(slot, "is reached by tcp, where " + reason).text,
                   wireup::Blame::own);
-  cool(slot.stream.get());
-  std::erase(open_, &slot);
-  slot.stream.reset();
+  close(slot);
   if (ending == StreamEnd::goodbye)
     slot.is_over = true;
   else
@@ -253,33 +270,60 @@ int Peers::bury(Slot& slot) {
   return 1;
 }
 
-void Peers::lose(Slot& slot, const Error& why) {
+void Peers::close(Slot& slot) {
+  cool(slot.stream.get());
+  std::erase(open_, &slot);
+  slot.stream.reset();
+}
+
+void Peers::drop(int rank) {
+  for (const auto& each : slots_[rank]) {
+    if (each->stream) close(*each);
+    each->attempt.reset();
+    each->guest.reset();
+    each->is_over = true;
+  }
+}
+
+void Peers::lose(Slot& slot, Error why) {
   slot.is_over = true;
-  if (gone_.mark(slot.rank)) sink_.on_peer_gone(slot.rank, why);
+  lost_.push_back({slot.rank, std::move(why)});
+}
+
+void Peers::tell_of_lost() {
+  std::erase_if(lost_, [this](const Lost& each) {
+    if (!gone_.is_reported(each.rank) && !is_drained(each.rank)) return false;
+    if (gone_.mark(each.rank)) sink_.on_peer_gone(each.rank, each.why);
+    return true;
+  });
 }
 
 Error Peers::explain(const Slot& slot, const std::string& what) const {
   return Error{Code::proc_aborted, wireup_.name_of(slot.rank) + " " + what};
 }
 
+// Whether nothing of this peer, which is gone, can come any more. What it sent before may still be
+// on its way, also behind its word that a connection of ours stands; its kernel closes the
+// connection behind it. Where it closed that in order, all has come.
+bool Peers::is_drained(int rank) {
+  slot(rank);
+  const std::int64_t now = now_ns();
+  bool drained = true;
+  for (const auto& each : slots_[rank]) {
+    if (each->doomed_at_ns == 0) each->doomed_at_ns = now;
+    const bool may_have_sent = each->stream || each->attempt || each->guest;
+    const bool is_waited_for = may_have_sent && now - each->doomed_at_ns < kDoomNs;
+    if (!is_waited_for && each->stream) each->stream->fail_with("its process ended");
+    drained = drained && !is_waited_for && !each->stream;  // buried in the next round
+  }
+  return drained;
+}
+
 void Peers::look_for_gone() {
   gone_.look([](int) { return true; },
              [this](int rank) {
-               Slot& found = slot(rank);
-               const std::int64_t now = now_ns();
-               if (found.doomed_at_ns == 0) found.doomed_at_ns = now;
-               // What it sent before may still be on its way, also behind its word that a
-               // connection of ours stands; its kernel closes the connection behind it. Where it
-               // closed that in order, all has come.
-               const bool may_have_sent = found.stream || found.attempt || found.guest;
-               if (may_have_sent && now - found.doomed_at_ns < kDoomNs) return false;
-               if (found.stream) {
-                 found.stream->fail_with("its process ended");
-                 return false;  // buried in the next round
-               }
-               found.attempt.reset();
-               found.guest.reset();
-               found.is_over = true;
+               if (!is_drained(rank)) return false;
+               drop(rank);
                sink_.on_peer_ended(rank, "tcp", gone_.error_for(rank));
                return true;
              });

@@ -3,7 +3,8 @@
 // Two ranks may connect to each other at the same time; one connection must stay. The lower
 // rank's does. The higher rank gives its own attempt up when the lower one calls. The lower rank,
 // called while its own attempt has introduced itself already, keeps the caller waiting until that
-// has ended.
+// has ended. So it is with each of the rails (TUTTI_TCP_RAILS), which are further connections to a
+// peer: beside the first one, numbered from 1, made when a long message first takes them.
 #pragma once
 
 #include <memory>
@@ -18,10 +19,12 @@
 
 namespace tutti::transport::tcp {
 
-// One peer that this rank ever talked to.
+// One connection, or the wish for it, to a peer that this rank ever talked to.
 struct Slot {
-  explicit Slot(int number) : rank(number) {}
+  Slot(int of, int number) : rank(of), rail(number) {}
   int rank;
+  int rail;                           // 0: the ordered link's
+  std::vector<SocketAddress> theirs;  // what the peer published; in rail 0
   std::unique_ptr<Stream> stream;
   std::unique_ptr<Attempt> attempt;
   std::unique_ptr<Guest> guest;   // waits for the end of `attempt`
@@ -31,7 +34,8 @@ struct Slot {
 
 class Peers {
  public:
-  Peers(wireup::Wireup& wireup, Sink& sink, Security security, Congestion congestion);
+  Peers(wireup::Wireup& wireup, Sink& sink, Security security, Congestion congestion,
+        std::uint32_t rails);
   ~Peers();
 
   Result<void> listen(Family family, const std::string& interfaces);
@@ -40,15 +44,20 @@ class Peers {
   double wire_gbits() const;  // of the fastest network that we are reached by; 0: not known
   int wait_fd() const { return poller_.fd(); }
 
-  Slot& slot(int rank);
-  // Begins to connect, unless a connection stands or is on its way.
-  Result<void> wish(Slot& slot, BlobView address);
+  int rails() const { return static_cast<int>(own_.rails); }
+  // Begin to connect, unless a connection stands or is on its way.
+  Result<Slot*> wish(int rank, BlobView address);
+  Slot& wish_rail(int rank, int rail);  // to a peer that was wished for
+  // Another link has lost this peer: nothing of it is read any more.
+  void drop(int rank);
   int pull_hot();  // reads where something arrived lately
   bool has_hot() const { return !hot_.empty(); }
   int serve();  // everything that is ready, and what time brings
   void look_for_gone();
 
  private:
+  Slot& slot(int rank, int rail = 0);
+  void begin(Slot& slot);
   // Rung when the reception has guests.
   struct Bell final : Watched {
     explicit Bell(Peers& all) : peers(all) {}
@@ -64,11 +73,20 @@ class Peers {
   void look_for_files(std::int64_t now);
   void settle(Slot& slot);
   int bury(Slot& slot);
-  void lose(Slot& slot, const Error& why);
+  void close(Slot& slot);
+  bool is_drained(int rank);
+  void lose(Slot& slot, Error why);
+  void tell_of_lost();
   Error explain(const Slot& slot, const std::string& what) const;
   void heat(Stream& stream);
   void cool(const Stream* stream);
 
+  // A peer that is lost on one of its connections, and why. It is told of when the others, whose
+  // ends come about as fast, have brought what they still hold.
+  struct Lost {
+    int rank;
+    Error why;
+  };
   struct Hot {
     Stream* stream;
     int fruitless;
@@ -84,10 +102,11 @@ class Peers {
   GoneScan gone_;
   std::vector<Interface> interfaces_;
   Blob address_;
-  std::unordered_map<int, std::unique_ptr<Slot>> slots_;
-  std::vector<Slot*> unsettled_;  // with an attempt or a guest
-  std::vector<Slot*> open_;       // with a stream
+  std::unordered_map<int, std::vector<std::unique_ptr<Slot>>> slots_;  // by rank, then rail
+  std::vector<Slot*> unsettled_;                                       // with an attempt or a guest
+  std::vector<Slot*> open_;                                            // with a stream
   std::vector<Hot> hot_;
+  std::vector<Lost> lost_;
   bool has_told_ = false;  // that descriptors are short
   NoFiles no_files_;
   std::int64_t ticked_ns_ = 0;

@@ -19,6 +19,11 @@ namespace {
 constexpr std::uint32_t kServeEvery = 32;      // polls, while something is hot
 constexpr std::int64_t kServeEveryNs = 4'000;  // while nothing is
 
+// Data of a message from so many bytes on are shared by rails, in parts of so many.
+constexpr std::size_t kRailFrom = std::size_t{256} << 10;
+constexpr std::size_t kRailFrame = std::size_t{128} << 10;
+constexpr std::int64_t kMostRails = 16;
+
 class TcpLink final : public Link {
  public:
   explicit TcpLink(Slot& slot) : slot_(slot) {}
@@ -39,7 +44,8 @@ class TcpTransport final : public Transport {
   TcpTransport(const Surroundings& around, Security security, Congestion congestion)
       : rank_(around.wireup->rank()),
         security_(security),
-        peers_(*around.wireup, *around.sink, security, std::move(congestion)) {}
+        peers_(*around.wireup, *around.sink, security, std::move(congestion),
+               static_cast<std::uint32_t>(around.knobs->integer("TUTTI_TCP_RAILS"))) {}
 
   Result<void> listen(Family family, const std::string& interfaces) {
     interfaces_ = interfaces;
@@ -57,6 +63,8 @@ class TcpTransport final : public Transport {
     traits.kind = "tcp";
     traits.wire_gbits = peers_.wire_gbits();
     if (!interfaces_.empty()) traits.why += ", by TUTTI_INTERFACES=" + interfaces_;
+    if (peers_.rails() > 0)
+      traits.why += ", long messages by " + std::to_string(peers_.rails()) + " rails";
     traits.max_frame = security_ == Security::none ? kMaxFrame : kMaxSealedFrame;
     traits.eager_bytes = std::size_t{64} << 10;
     return traits;
@@ -65,10 +73,14 @@ class TcpTransport final : public Transport {
   Blob address() const override { return peers_.address(); }
 
   Result<std::unique_ptr<Link>> connect(const Peer& peer, BlobView address) override {
-    Slot& slot = peers_.slot(peer.rank);
-    TUTTI_DO(peers_.wish(slot, address));
-    return std::unique_ptr<Link>(std::make_unique<TcpLink>(slot));
+    TUTTI_TRY(slot, peers_.wish(peer.rank, address));
+    return std::unique_ptr<Link>(std::make_unique<TcpLink>(*slot));
   }
+  std::unique_ptr<Transport> rail(int number) override;
+  std::unique_ptr<Link> connect_rail(int rank, int number) {
+    return std::make_unique<TcpLink>(peers_.wish_rail(rank, number));
+  }
+  void drop(int peer) override { peers_.drop(peer); }
 
   int progress() override {
     if (inside_) return 0;
@@ -115,6 +127,37 @@ class TcpTransport final : public Transport {
   std::int64_t served_ns_ = 0;
 };
 
+// One of the rails: a further connection to each peer that the transport reaches, which does all
+// the work.
+class TcpRail final : public Transport {
+ public:
+  TcpRail(TcpTransport& all, int number) : all_(all), number_(number) {}
+
+  const char* name() const override { return all_.name(); }
+  Traits traits(const Peer& peer) const override {
+    Traits traits = all_.traits(peer);
+    traits.is_rail = true;
+    traits.bulk_from = kRailFrom;
+    traits.max_frame = kRailFrame;
+    return traits;
+  }
+  Blob address() const override { return {}; }
+  Result<std::unique_ptr<Link>> connect(const Peer& peer, BlobView) override {
+    return all_.connect_rail(peer.rank, number_);
+  }
+  int progress() override { return 0; }
+  int wait_fd() override { return -1; }
+  void drop(int peer) override { all_.drop(peer); }
+
+ private:
+  TcpTransport& all_;
+  int number_;
+};
+
+std::unique_ptr<Transport> TcpTransport::rail(int number) {
+  return number <= peers_.rails() ? std::make_unique<TcpRail>(*this, number) : nullptr;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Transport>> open(const Surroundings& around) {
@@ -123,6 +166,9 @@ Result<std::unique_ptr<Transport>> open(const Surroundings& around) {
     return fail(Code::other, "all ranks are on one host");
   if (around.wireup->size() < 2) return fail(Code::other, "there is no other rank");
   if (::sodium_init() < 0) return fail(Code::other, "libsodium does not start");
+  if (const auto rails = around.knobs->integer("TUTTI_TCP_RAILS"); rails > kMostRails)
+    return fail(Code::arg, "TUTTI_TCP_RAILS=" + std::to_string(rails) + " is more than " +
+                               std::to_string(kMostRails));
   TUTTI_TRY(family, family_named(around.knobs->text("TUTTI_TCP_FAMILY")));
   TUTTI_TRY(security, security_named(around.knobs->text("TUTTI_LINK_SECURITY")));
   TUTTI_TRY(congestion, Congestion::named(around.knobs->text("TUTTI_TCP_CONGESTION")));

@@ -35,7 +35,7 @@
 namespace tutti::transport::tcp {
 
 inline constexpr std::array<char, 8> kMagic{'t', 'u', 't', 't', 'i', 't', 'c', 'p'};
-inline constexpr std::uint32_t kVersion = 2;
+inline constexpr std::uint32_t kVersion = 3;
 inline constexpr std::size_t kNonceBytes = 32;
 inline constexpr std::size_t kMacBytes = 32;
 
@@ -51,17 +51,19 @@ struct TcpHello {
   std::uint16_t security;  // Security; the keys are zero without
   std::uint16_t ciphers;   // bits 1 << Cipher
   std::uint64_t job;
+  std::uint32_t rail;  // 0: the ordered link's connection; else which of the rails
+  std::uint32_t rails;
   Nonce nonce;
   PublicKey key;
 };
-static_assert(sizeof(TcpHello) == 96);
+static_assert(sizeof(TcpHello) == 104);
 
 struct Answer {
   Nonce nonce;
   PublicKey key;
   std::uint16_t security;
   std::uint16_t cipher;  // the one that is taken
-  std::uint32_t reserved;
+  std::uint32_t rails;
 };
 
 struct Challenge {

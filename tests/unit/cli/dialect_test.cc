@@ -141,6 +141,15 @@ TEST_CASE("srun's --jobid names the job that it is started in", "[cli]") {
   CHECK(error_of("srun --jobid 8 ./a").find("not started in Slurm job 8") != std::string::npos);
 }
 
+TEST_CASE("connections to a peer are counted as Open MPI does", "[cli]") {
+  const auto job = parse("mpirun --mca btl_tcp_links 4 a");
+  REQUIRE(job);
+  CHECK(*change(job->apps[0], "TUTTI_TCP_RAILS")->value == "3");
+  CHECK(job->notes.empty());
+  for (const char* line : {"mpirun --mca btl_tcp_links 0 a", "mpirun --mca btl_tcp_links many a"})
+    CHECK(error_of(line).find("needs a number of connections to each peer") != std::string::npos);
+}
+
 TEST_CASE("every launcher's word for interfaces is the one knob", "[cli]") {
   for (const char* line :
        {"prun --interfaces eth0 a", "mpiexec.hydra -iface eth0 a",

@@ -23,6 +23,14 @@ FakeOptions reordering(std::uint64_t seed) {
   return options;
 }
 
+// One of several; its name is the ordered link's.
+FakeOptions rail(std::uint64_t seed) {
+  FakeOptions options = reordering(seed);
+  options.name = FakeOptions{}.name;
+  options.is_rail = true;
+  return options;
+}
+
 bool all_done(const std::vector<Pending*>& requests) {
   return std::all_of(requests.begin(), requests.end(), [](Pending* r) { return r->done; });
 }
@@ -115,6 +123,39 @@ TEST_CASE("of several bulk links the first that a message is long enough for car
   REQUIRE(carried_by(50'000) == "1");
 }
 
+TEST_CASE("the parts of a message go by rails in turn, past those that are full or cannot be made",
+          "[p2p][bulk]") {
+  enum class One { as_others, full, unmade };
+  types::Datatype* const word = types::predefined_type(0x250);  // MPI_INT32_T
+  for (const One one : {One::as_others, One::full, One::unmade})
+    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+      INFO("one rail is " << static_cast<int>(one) << ", seed " << seed);
+      FakeOptions odd = rail(seed + 20);
+      if (one == One::full) odd.capacity = 0;
+      odd.is_reachable = one != One::unmade;
+      Worlds worlds(2, {}, Knobs::defaults(), {rail(seed), odd, rail(seed + 10)});
+      constexpr std::size_t kWords = 30'000;
+      auto vector = types::make_vector(kWords, 1, 2, *word);
+      (*vector)->commit();
+      for (const bool gaps : {false, true}) {
+        std::vector<std::int32_t> out(2 * kWords), in(2 * kWords);
+        for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<std::int32_t>(i);
+        const auto whole = [&](std::vector<std::int32_t>& memory) {
+          return gaps ? Buffer::whole(memory.data(), 1, **vector)
+                      : Buffer::whole(memory.data(), 2 * kWords, *word);
+        };
+        Pending* const send = worlds[0].send(Mode::standard, 1, {1, 0, 2, 0}, whole(out));
+        Pending* const receive = worlds[1].recv(0, {1, 0, 2, 0}, whole(in));
+        REQUIRE(worlds.until([&] { return send->done && receive->done; }));
+        for (std::size_t i = 0; i < in.size(); i += gaps ? 2 : 1) REQUIRE(in[i] == out[i]);
+      }
+      // 160 and 80 parts, of which a third each where all are alike.
+      REQUIRE((worlds.bulk(1).frames() > 0) == (one == One::as_others));
+      for (const std::size_t each : {std::size_t{0}, std::size_t{2}})
+        REQUIRE(worlds.bulk(each).frames() >= 60);
+    }
+}
+
 TEST_CASE("a bulk link carries what lies in memory of its kinds at both ends",
           "[p2p][bulk][device]") {
   const MemoryKinds host = kinds_of(MemoryKind::host), cuda = kinds_of(MemoryKind::cuda);
@@ -192,10 +233,12 @@ TEST_CASE("a peer lost by any of its links ends what it had, and nothing is writ
   for (const bool by_bulk_only : {false, true})
     for (int rounds = 0; rounds < 40; ++rounds)
       for (const int lost : {0, 1}) {
+        const bool by_rails = rounds % 3 == 0;
         INFO("lost: " << lost << " after " << rounds << " rounds, bulk only " << by_bulk_only);
-        FakeOptions bulk = reordering(static_cast<std::uint64_t>(rounds + 1));
+        FakeOptions bulk = by_rails ? rail(static_cast<std::uint64_t>(rounds + 1))
+                                    : reordering(static_cast<std::uint64_t>(rounds + 1));
         bulk.late_done = rounds % 2 == 0;
-        Worlds worlds(2, {}, Knobs::defaults(), {bulk});
+        Worlds worlds(2, {}, Knobs::defaults(), std::vector<FakeOptions>(by_rails ? 3 : 1, bulk));
         auto data = pattern(30'000, 1);
         std::vector<std::byte> into(30'000);
         Pending* const receive = worlds.recv(1, 0, 1, into);

@@ -126,6 +126,36 @@ TEST_CASE("ranks that want different security do not get a link, and it is said"
   }
 }
 
+TEST_CASE("ranks that want different rails do not get a link, and it is said", "[handshake]") {
+  Identity three = identity(0);
+  three.rails = 3;
+  const Identity none = identity(1);
+  Initiator initiator(three, 1);
+  Acceptor acceptor(none);
+  Blob challenge, nothing;
+  REQUIRE(acceptor.feed(initiator.hello(), challenge) == Outcome::goes_on);
+  REQUIRE(initiator.feed(challenge, nothing) == Outcome::refused);
+  CHECK(initiator.is_for_good());
+  CHECK(initiator.reason() == "this rank has TUTTI_TCP_RAILS=3 and it 0: set the same for all");
+}
+
+TEST_CASE("which rail a connection is for is proved with the rest, and one that there is",
+          "[handshake]") {
+  Identity zero = identity(0), one = identity(1);
+  zero.rails = one.rails = 2;
+  for (const int rail : {0, 2, 3}) {
+    Initiator initiator(zero, 1, rail);
+    Acceptor acceptor(one);
+    Blob challenge, proof, nothing;
+    const Outcome heard = acceptor.feed(initiator.hello(), challenge);
+    CHECK(heard == (rail > 2 ? Outcome::refused : Outcome::goes_on));
+    if (heard == Outcome::refused) continue;
+    REQUIRE(initiator.feed(challenge, proof) == Outcome::goes_on);
+    REQUIRE(acceptor.feed(proof, nothing) == Outcome::proved);
+    CHECK(acceptor.rail() == rail);
+  }
+}
+
 // Whoever stands between has public keys of his own, but not the job's key.
 TEST_CASE("a relay that puts in its own public keys gets no proof", "[handshake]") {
   for (const int message : {0, 1}) {

@@ -46,7 +46,7 @@ struct Tried {
   int complaints = 0;
 
   explicit Tried(Attempt::Lives lives)
-      : own(identity()), attempt(own, 1, {silent.at}, poller, std::move(lives)) {}
+      : own(identity()), attempt(own, {1}, {silent.at}, poller, std::move(lives)) {}
   static Identity identity() {
     Identity own;
     own.ranks = 2;
@@ -106,8 +106,8 @@ TEST_CASE("a network that is away is no answer of the peer's", "[tcp]") {
   const Identity own = Tried::identity();
   Poller poller;
   const std::int64_t began = now_ns();
-  Attempt patient(own, 1, {away}, poller, lives);
-  Attempt limited(own, 1, {away}, poller, unknown);
+  Attempt patient(own, {1}, {away}, poller, lives);
+  Attempt limited(own, {1}, {away}, poller, unknown);
   int complaints = 0;
   for (int second = 0; second < 700; ++second) {
     patient.tick(began + second * kSecond);
@@ -126,7 +126,7 @@ TEST_CASE("a rank without descriptors of its own waits for some", "[tcp]") {
   Poller poller;
   const test::NoDescriptors none;
   const std::int64_t began = now_ns();
-  Attempt attempt(own, 1, {silent.at}, poller, lives);
+  Attempt attempt(own, {1}, {silent.at}, poller, lives);
   for (int second = 0; second < 700; ++second) attempt.tick(began + second * kSecond);
   CHECK_FALSE(attempt.has_failed());
   CHECK(attempt.reasons().find("Too many open files") != std::string::npos);
@@ -147,7 +147,7 @@ TEST_CASE("a clear no is an end only where nobody says that the peer lives", "[t
   Poller poller;
   const std::int64_t began = now_ns();
   bool it_lives = true;
-  Attempt attempt(own, 1, {refuses.elsewhere}, poller, [&it_lives] { return it_lives; });
+  Attempt attempt(own, {1}, {refuses.elsewhere}, poller, [&it_lives] { return it_lives; });
   int complaints = 0;
   std::int64_t second = 0;
   for (; second < 3600; ++second) {
@@ -161,7 +161,7 @@ TEST_CASE("a clear no is an end only where nobody says that the peer lives", "[t
   CHECK(attempt.has_failed());
   CHECK(attempt.reasons().find("refused") != std::string::npos);
 
-  Attempt hasty(own, 1, {refuses.elsewhere}, poller, unknown);
+  Attempt hasty(own, {1}, {refuses.elsewhere}, poller, unknown);
   for (second = 0; second < 60; ++second) hasty.tick(now_ns() + second * kSecond);
   CHECK(hasty.has_failed());
 }
@@ -171,8 +171,8 @@ TEST_CASE("where only loopback addresses are, a clear no is an end though it liv
   const Identity own = Tried::identity();
   Poller poller;
   const std::int64_t began = now_ns();
-  Attempt nowhere(own, 1, {refuses.loopback}, poller, lives);
-  Attempt somewhere(own, 1, {refuses.loopback, refuses.elsewhere}, poller, lives);
+  Attempt nowhere(own, {1}, {refuses.loopback}, poller, lives);
+  Attempt somewhere(own, {1}, {refuses.loopback, refuses.elsewhere}, poller, lives);
   for (std::int64_t second = 0; second < 60; ++second) {
     nowhere.tick(began + second * kSecond);
     somewhere.tick(began + second * kSecond);
@@ -196,7 +196,7 @@ TEST_CASE("what the peer itself refuses is an end though it lives", "[tcp]") {
   theirs.rank = 1;
   theirs.security = Security::integrity;
   Poller poller;
-  Attempt attempt(own, 1, {at}, poller, lives);
+  Attempt attempt(own, {1}, {at}, poller, lives);
 
   const UniqueFd link(::accept(door.get(), nullptr, nullptr));
   REQUIRE(link.is_open());

@@ -59,11 +59,14 @@ struct Fakes {
   Recorder sink;
   std::vector<std::unique_ptr<FakeNet>> nets;
   Opened opened;
-  void add(const std::string& name, std::size_t bulk_from, std::size_t max_frame = 4096) {
+  void add_rail(const std::string& name) { add(name, 1000, 4096, true); }
+  void add(const std::string& name, std::size_t bulk_from, std::size_t max_frame = 4096,
+           bool is_rail = false) {
     FakeOptions options;
     options.name = name;
     options.max_frame = max_frame;
     options.bulk_from = bulk_from;
+    options.is_rail = is_rail;
     nets.push_back(std::make_unique<FakeNet>(2, options));
     opened.transports.push_back(nets.back()->open(0, &sink));
   }
@@ -104,6 +107,25 @@ TEST_CASE("a peer has one ordered link, and beside it those that carry bulk data
   REQUIRE(route("tcp,ucx") == "tcp ucx");
   REQUIRE(route("ucx,tcp") == "ucx");
   REQUIRE(route("shm") == "shm");
+}
+
+TEST_CASE("rails carry beside the ordered link of their own transport only", "[pick]") {
+  Fakes fakes;
+  fakes.add("shm", kNever);
+  fakes.add("ucx", 100);
+  fakes.add("tcp", kNever);
+  fakes.add_rail("tcp");
+  fakes.add_rail("tcp");
+  const Peer peer{1, 0, 1, true};
+  const auto route = [&](const char* named) {
+    const auto found = pick(fakes.opened, peer, knobs_with({{"TUTTI_LINK", named}}));
+    REQUIRE(found.has_value());
+    return names_of(fakes, *found);
+  };
+  REQUIRE(route("auto") == "shm ucx");
+  REQUIRE(route("ucx,tcp") == "ucx");
+  REQUIRE(route("tcp") == "tcp tcp tcp");
+  REQUIRE(route("tcp,ucx") == "tcp tcp tcp ucx");
 }
 
 TEST_CASE("a bulk link carries what is long enough, between the kinds of memory it knows",

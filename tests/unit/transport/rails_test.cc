@@ -1,0 +1,152 @@
+// tcp's rails: further connections to each peer, beside its ordered one.
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "rig.h"
+#include "transport/tcp/interfaces.h"
+
+using namespace tutti;
+using namespace tutti::test;
+
+namespace {
+
+constexpr std::size_t kRails = 2;
+
+Knobs with_rails(const std::string& security = "none") {
+  return knobs_with({{"TUTTI_LINK", "tcp"},
+                     {"TUTTI_LINK_SECURITY", security},
+                     {"TUTTI_TCP_RAILS", std::to_string(kRails)}});
+}
+
+// The ordered transport, and behind it its rails.
+std::vector<Transport*> lines_of(End& end) {
+  std::vector<Transport*> all;
+  for (const auto& each : end.opened.transports)
+    if (std::string(each->name()) == "tcp") all.push_back(each.get());
+  return all;
+}
+
+std::vector<std::unique_ptr<Link>> connect_all(End& end, const Peer& peer, const Blob& address) {
+  std::vector<std::unique_ptr<Link>> links;
+  for (Transport* each : lines_of(end)) {
+    auto made = each->connect(peer, address);
+    REQUIRE(made.has_value());
+    links.push_back(std::move(*made));
+  }
+  return links;
+}
+
+// Says through the socket when every link stands; then sends more than its peer reads meanwhile.
+void die_after_frames(End& end, int socket) {
+  Blob theirs(1000);
+  theirs.resize(static_cast<std::size_t>(::recv(socket, theirs.data(), theirs.size(), 0)));
+  const auto links = connect_all(end, {0, 0, 0, false}, theirs);
+  const auto data = pattern(20'000, 1);
+  for (std::size_t i = 0; i < 3 * links.size(); ++i) {
+    const FrameHeader header = header_for(i);
+    CountedDone done;
+    while (!links[i % links.size()]->try_post({&header, data.data(), data.size(), &done}))
+      end.progress();
+    while (done.fired == 0) end.progress();
+    if (i + 1 == links.size() && ::send(socket, "", 1, 0) != 1) ::_exit(1);
+  }
+  ::_exit(0);
+}
+
+}  // namespace
+
+TEST_CASE("each rail carries frames, with any security, whoever connects first", "[tcp][rails]") {
+  for (const char* security : {"none", "integrity", "encrypted"}) {
+    INFO(security);
+    Rig rig({0, 1}, with_rails(security));
+    REQUIRE(lines_of(rig[0]).size() == 1 + kRails);
+    std::vector<std::vector<std::unique_ptr<Link>>> links;
+    for (int rank : {0, 1})
+      links.push_back(connect_all(rig[rank], rig.peer(rank, 1 - rank),
+                                  rig[1 - rank].transport("tcp")->address()));
+    for (int round = 0; round < 20; ++round)
+      for (int rank : {0, 1})
+        for (const auto& link : links[static_cast<std::size_t>(rank)])
+          post(rig, *link, static_cast<std::uint64_t>(round), pattern(30'000, 3));
+    constexpr std::size_t kFrames = 20 * (1 + kRails);
+    rig.until([&] {
+      return rig[0].sink.frames.size() == kFrames && rig[1].sink.frames.size() == kFrames;
+    });
+    for (int rank : {0, 1}) {
+      for (const Received& each : rig[rank].sink.frames)
+        REQUIRE(each.payload == pattern(30'000, 3));
+      REQUIRE(rig[rank].sink.gone.empty());
+    }
+  }
+}
+
+TEST_CASE("what a peer sent by any rail before it died comes before its end, which is told once",
+          "[tcp][rails]") {
+  auto worlds = wireup::in_threads({0, 1});
+  int pair[2];
+  REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0);
+  const pid_t child = ::fork();
+  End end;
+  end.wireup = std::move(worlds[child == 0 ? 1 : 0]);
+  end.knobs = with_rails();
+  end.opened = open_all(end.around());
+  if (child == 0) die_after_frames(end, pair[1]);
+  const Blob own = end.transport("tcp")->address();
+  REQUIRE(::send(pair[0], own.data(), own.size(), 0) == static_cast<ssize_t>(own.size()));
+  char byte = 0;
+  while (::recv(pair[0], &byte, 1, MSG_DONTWAIT) != 1) end.progress();
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(status == 0);
+  const std::int64_t limit = now_ns() + 60'000'000'000;
+  while (end.sink.gone.empty()) {
+    end.progress();
+    REQUIRE(now_ns() < limit);
+  }
+  CHECK(end.sink.frames.size() == 3 * (1 + kRails));
+  for (int i = 0; i < 1000; ++i) end.progress();
+  CHECK(end.sink.gone == std::vector<int>{1});
+}
+
+TEST_CASE("a peer that is dropped brings nothing more by any rail", "[tcp][rails]") {
+  Rig rig({0, 1}, with_rails());
+  auto links = connect_all(rig[1], rig.peer(1, 0), rig[0].transport("tcp")->address());
+  for (const auto& link : links) post(rig, *link, 1, pattern(1000, 1));
+  rig.until([&] { return rig[0].sink.frames.size() == links.size(); });
+  for (const auto& link : links) {
+    const FrameHeader header = header_for(2);
+    REQUIRE(link->try_post({&header, nullptr, 0, nullptr}));
+  }
+  for (Transport* each : lines_of(rig[0])) each->drop(1);
+  rig.until([&] { return !rig[1].sink.gone.empty(); });
+  for (int i = 0; i < 100; ++i) rig.progress();
+  CHECK(rig[0].sink.frames.size() == links.size());
+  CHECK(rig[0].sink.gone.empty());
+  CHECK(rig[1].sink.gone == std::vector<int>{0});
+}
+
+TEST_CASE("rails lead to the networks that two hosts share in turn, and then to others",
+          "[tcp][rails]") {
+  const auto at = [](std::uint8_t network, std::uint8_t host) {
+    tcp::SocketAddress address;
+    address.bytes = {10, 0, network, host};
+    return address;
+  };
+  std::vector<tcp::Interface> ours(2);
+  ours[0].address = at(1, 1);
+  ours[1].address = at(2, 1);
+  ours[0].prefix_bits = ours[1].prefix_bits = 24;
+  const std::vector<tcp::SocketAddress> theirs{at(9, 2), at(1, 2), at(2, 2)};
+  using List = std::vector<tcp::SocketAddress>;
+  CHECK(tcp::order_candidates(theirs, ours) == List{at(1, 2), at(2, 2), at(9, 2)});
+  CHECK(tcp::order_candidates(theirs, ours, 1) == List{at(2, 2), at(1, 2), at(9, 2)});
+  CHECK(tcp::order_candidates(theirs, ours, 2) == List{at(1, 2), at(2, 2), at(9, 2)});
+  CHECK(tcp::order_candidates({at(9, 2)}, ours, 3) == List{at(9, 2)});
+}
+
+TEST_CASE("more rails than there may be are refused by their number", "[tcp][rails]") {
+  Rig rig({0, 1}, knobs_with({{"TUTTI_LINK", "tcp"}, {"TUTTI_TCP_RAILS", "17"}}));
+  REQUIRE(rig[0].transport("tcp") == nullptr);
+  CHECK(rig[0].opened.left_out.back() == "tcp: TUTTI_TCP_RAILS=17 is more than 16");
+}

@@ -28,12 +28,14 @@ Function next(const char* name) {
 
 }  // namespace
 
-extern "C" int connect(int socket, const sockaddr* address, socklen_t bytes) {
+extern "C" [[gnu::visibility("default")]] int connect(int socket, const sockaddr* address,
+                                                      socklen_t bytes) {
   limit(socket, address->sa_family);
   return next<int (*)(int, const sockaddr*, socklen_t)>("connect")(socket, address, bytes);
 }
 
-extern "C" int accept4(int listener, sockaddr* address, socklen_t* bytes, int flags) {
+extern "C" [[gnu::visibility("default")]] int accept4(int listener, sockaddr* address,
+                                                      socklen_t* bytes, int flags) {
   sockaddr_storage from{};
   socklen_t room = sizeof from;
   const int taken =

@@ -114,14 +114,15 @@ Result<void> other_interfaces(Draft& draft, const Given& given) {
   return interfaces(draft, Given{given.spelling, {"^" + given.words[0]}});
 }
 
-// Open MPI counts the first connection, too.
+// A single one needs no rails beside it.
 Result<void> tcp_links(Draft& draft, const Given& given) {
   const auto links = text::parse_int(given.words[0]);
   if (!links || *links < 1)
     return fail(Code::arg,
                 given.spelling + " needs a number of connections to each peer, 1 or more");
-  return set_shared_variable(
-      draft, Given{given.spelling, {"TUTTI_TCP_RAILS", std::to_string(*links - 1)}});
+  const std::int64_t rails = *links == 1 ? 0 : *links;
+  return set_shared_variable(draft,
+                             Given{given.spelling, {"TUTTI_TCP_RAILS", std::to_string(rails)}});
 }
 
 Result<void> costs(Draft& draft, const Given& given) {

@@ -123,7 +123,7 @@ int Core::pump_bounces(PeerState& to, Path path, Transfer* transfer) {
   pack_ahead(transfer, std::min(path.max_frame, transfer->buffer.device->pace().chunk));
   transport::FrameHeader header;
   header.kind = static_cast<std::uint8_t>(Kind::data);
-  header.flags = path.flags;
+  header.flags = transfer->data_flags();
   header.cookie = transfer->remote;
   int posted = 0;
   while (transfer->moved < transfer->total && transfer->failure == Code::ok) {

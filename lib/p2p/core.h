@@ -158,7 +158,6 @@ class Core final : public transport::Sink {
     transport::Link* link;
     std::size_t max_frame;
     std::uint32_t* full_in_round;
-    std::uint8_t flags;  // of frames that go this way
   };
 
   // copies.cc

@@ -84,12 +84,10 @@ BulkLink* Core::bulk_path(PeerState& to, const Transfer& transfer) {
 
 // By what its next part goes; nothing where all of that was found full in this round.
 std::optional<Core::Path> Core::data_path(PeerState& to, const Transfer& transfer) {
-  Path path{to.link, to.traits.max_frame, &to.full_in_round, 0};
-  if (transfer.by_bulk > 0) {
-    path.flags = kWantsTaken;
+  Path path{to.link, to.traits.max_frame, &to.full_in_round};
+  if (transfer.by_bulk > 0)
     if (BulkLink* const bulk = bulk_path(to, transfer))
-      path = {bulk->link.get(), bulk->picked.traits.max_frame, &bulk->full_in_round, kWantsTaken};
-  }
+      path = {bulk->link.get(), bulk->picked.traits.max_frame, &bulk->full_in_round};
   return *path.full_in_round == rounds_ ? std::nullopt : std::optional(path);
 }
 
@@ -106,7 +104,7 @@ int Core::pump_data(Transfer* transfer) {
   const std::size_t most = lies_flat ? path->max_frame : std::min(path->max_frame, kMostStaged);
   transport::FrameHeader header;
   header.kind = static_cast<std::uint8_t>(Kind::data);
-  header.flags = path->flags;
+  header.flags = transfer->data_flags();
   header.cookie = transfer->remote;
   int posted = 0;
   while (path && transfer->moved < transfer->total && transfer->in_flight < kMostInFlight &&

@@ -137,7 +137,7 @@ int Core::pump() {
     each->phase = Phase::pinned;
     if (PeerState& to = peer(each->peer); each->moved < each->total && !to.gone) {
       queue_cut(to, each->remote, each->moved, each->failure);
-      if (each->by_bulk > 0) to.control_last->header.flags = kWantsTaken;
+      to.control_last->header.flags = each->data_flags();
     }
     if (each->in_flight == 0) end_sent(each);
   }

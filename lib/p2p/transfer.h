@@ -110,6 +110,8 @@ struct alignas(kCacheLine) Transfer final : Pending, MatchNode {
   std::uint8_t key_flags = 0;  // of a receive: what `key` is of, as its offer's flags say
   bool by_link = false;        // a link moves that memory itself, and its device waits for none
 
+  // Of its data frames: those of a bulk link may overtake each other.
+  std::uint8_t data_flags() const { return by_bulk > 0 ? kWantsTaken : std::uint8_t{0}; }
   // Of a receive that reads: what it reads is a window (device_pieces.cc).
   bool is_in_pieces() const { return (key_flags & kPacked) != 0 && total > kWindow; }
   // Bytes that it reads next.

@@ -45,6 +45,7 @@ WAYS = [
     ("by levels", [16, 33], 1 << 18, [], {"TUTTI_RANKS_PER_CACHE": "4"}),
     ("two hosts", FEW, 8 << 20, HOSTS, {}),
     ("two hosts, encrypted", FEW, 4 << 20, HOSTS, {"TUTTI_LINK_SECURITY": "encrypted"}),
+    ("two hosts, by rails", FEW, 8 << 20, HOSTS, {"TUTTI_TCP_RAILS": "2"}),
     ("two hosts, in a crowd", [8, 16], 1 << 20, HOSTS, {}),
     ("two hosts, helped", FEW, 8 << 20, HOSTS, {"TUTTI_PROGRESS_US": "20"}),
 ]

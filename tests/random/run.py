@@ -69,6 +69,7 @@ def variables(chance):
              "TUTTI_EAGER_BYTES": some(6, "64", "2k", "32k"),
              "TUTTI_UNEXPECTED_BYTES": some(8, "64k", "1M"),
              "TUTTI_RANKS_PER_CACHE": some(4, "2", "3"),
+             "TUTTI_TCP_RAILS": some(3, "1", "3"),
              "TUTTI_PROGRESS_US": some(6, "0", "20"),
              "TUTTI_POLL_US": some(6, "0", "50")}
     return [f"{name}={value}" for name, value in drawn.items() if value]

@@ -31,9 +31,8 @@ class FakeTransport final : public Transport {
     Traits traits;
     traits.reaches = true;
     traits.why = "a test";
-    traits.kind = "tcp";
+    traits.kind = "tcp", traits.is_rail = net_.options.is_rail;
     traits.bulk_from = net_.options.bulk_from;
-    traits.is_rail = net_.options.is_rail;
     traits.kinds = net_.options.kinds;
     traits.max_frame = net_.options.max_frame;
     traits.eager_bytes = net_.options.eager_bytes;

@@ -4,7 +4,7 @@ from effects import fails, holds, notes, places, prints, refuses, tells
 ROWS = [
     ("mpirun", "--oversubscribe -np 4 sh -c 'echo $RANK'", prints("0", "1", "2", "3")),
     ("mpirun", "--mca btl_tcp_if_include lo -np 1 printenv TUTTI_INTERFACES", prints("lo")),
-    ("mpirun", "--mca btl_tcp_links 4 -np 1 printenv TUTTI_TCP_RAILS", prints("3")),
+    ("mpirun", "--mca btl_tcp_links 4 -np 1 printenv TUTTI_TCP_RAILS", prints("4")),
     ("mpirun", "--mca btl_tcp_if_include eth99 -np 1 true", tells("no interface here is one of eth99")),
     ("mpirun", "-np 999 --map-by ppr:1:package true", fails(204, "1 on each package of 1 host make", "allow more on each package")),
     # Lines of Intel MPI's under a name that is Open MPI's, too.

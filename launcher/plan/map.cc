@@ -18,6 +18,7 @@
 #include "plan/explicit.h"
 #include "plan/plan.h"
 #include "plan/rank.h"
+#include "plan/size.h"
 
 namespace tutti::launch::plan {
 namespace {

@@ -13,7 +13,10 @@
 namespace tutti::watch {
 namespace {
 
-constexpr int kMantissa = 10;
+// Sizes: below so many bits all of it; above, where from and the five bits there, and what remains
+// by 31, in which neighbours differ.
+constexpr int kExact = 10, kPart = 5;
+constexpr std::uint32_t kRemainders = (1U << kPart) - 1;
 // No collectives: these have 1 .. 15 from bit 28 on.
 constexpr std::uint32_t kNeighbours = 1U << 23, kOwn = 1U << 27;
 // Of an own print, from where: the purpose in two bits, the collective in four, its operation or
@@ -84,9 +87,10 @@ std::uint64_t size_of_element(std::uint32_t code) {
 
 std::uint32_t pack_bytes(std::uint64_t value) {
   const int width = static_cast<int>(std::bit_width(value));
-  const int shift = width > kMantissa ? width - kMantissa : 0;
-  return static_cast<std::uint32_t>((shift << kMantissa) |
-                                    static_cast<int>((value >> shift) & ((1U << kMantissa) - 1)));
+  if (width <= kExact) return static_cast<std::uint32_t>(value);
+  const int shift = width - kPart;
+  return static_cast<std::uint32_t>(shift) << kExact |
+         static_cast<std::uint32_t>(value >> shift << kPart | value % kRemainders);
 }
 
 struct Said {
@@ -193,8 +197,9 @@ std::string describe_print(std::uint32_t print) {
     return std::string("a neighbourhood ") + collective_name(print & 0xffU);
   if (purpose_of(print) != Purpose::users) return describe_own(print);
   if (!is_collective(print)) return "no collective";
-  const std::uint32_t shift = (print & 0xffffU) >> kMantissa;
-  const std::uint64_t bytes = std::uint64_t{print & ((1U << kMantissa) - 1)} << shift;
+  const std::uint32_t shift = (print & 0xffffU) >> kExact;
+  const std::uint64_t low = print & ((1U << kExact) - 1);
+  const std::uint64_t bytes = shift == 0 ? low : low >> kPart << shift;
   return in_capital(kCollectiveRows[(print >> 28) - 1].name) +
          describe_arguments({print, (print >> 16) & 127U, bytes, shift == 0});
 }

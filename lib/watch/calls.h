@@ -15,7 +15,8 @@
 namespace tutti::watch {
 
 // A fingerprint: collective + 1 in 4 bits (0: none), operation in 5 (0: none), root or the type of
-// a reduction that has no root in 7, bytes in 16: six of exponent, ten of mantissa.
+// a reduction that has no root in 7, bytes in 16: below 1 KiB exactly; else about how many, and
+// what neighbours of that number differ in.
 struct Print {
   std::uint32_t collective = 0;  // tutti::Collective
   std::uint32_t op = 0;          // handle - MPI_OP_NULL, or kUserOp

@@ -143,3 +143,19 @@ TEST_CASE("of blocks of their own sizes a print knows no size", "[watch][calls]"
   print.bytes = 16;
   CHECK(watch::describe_print(watch::pack_print(print)) == "MPI_Allgatherv(16 B)");
 }
+
+TEST_CASE("prints tell sizes from their neighbours", "[watch][calls]") {
+  watch::Print print;
+  print.collective = static_cast<std::uint32_t>(Collective::gather);
+  const auto of = [&print](std::uint64_t bytes) {
+    print.bytes = bytes;
+    return watch::pack_print(print);
+  };
+  for (const std::uint64_t bytes :
+       {1ULL, 511ULL, 1023ULL, 1024ULL, 65'536ULL, 1ULL << 20, 1ULL << 40})
+    for (const std::uint64_t more : {1ULL, 4ULL, 8ULL, 16ULL, 80ULL})
+      CHECK(of(bytes) != of(bytes + more));
+  CHECK(watch::describe_print(of(1023)) == "MPI_Gather(root 0, 1023 B)");
+  CHECK(watch::describe_print(of(1024)) == "MPI_Gather(root 0, about 1 KiB)");
+  CHECK(watch::describe_print(of((1ULL << 40) + 8)) == "MPI_Gather(root 0, about 1 TiB)");
+}

@@ -79,7 +79,7 @@ std::unique_ptr<TeamRun> ShmTeam::begin(const TeamCall& call) {
 Code ShmTeam::run(const TeamCall& call) {
   if (!begun_.empty() || broken_ != Code::ok) [[unlikely]] {
     drain();
-    if (broken_ != Code::ok) return broken_;
+    if (broken_ != Code::ok) return refuse();
   }
   Work work(call);
   is_running_ = true;

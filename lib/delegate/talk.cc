@@ -204,8 +204,7 @@ Code ShmTeam::mismatch(const Fault& fault) {
 Code ShmTeam::give_up(const Fault& fault) {
   control(me_).fault = fault;  // break_off() publishes it
   const bool is_ours = fault.teller == me_;
-  waiting_.explain(waiting_.self, describe(fault),
-                   is_ours ? FailureCause::mismatch : FailureCause::mismatch_there);
+  give_up_because(describe(fault), is_ours ? FailureCause::mismatch : FailureCause::mismatch_there);
   return fault.kind == Fault::Kind::too_long ? Code::truncate : Code::other;
 }
 
@@ -218,11 +217,22 @@ Code ShmTeam::broken_by(int member) {
   // relaxed: has_given_up() has seen it.
   const std::uint32_t said = theirs.broken.load(std::memory_order_relaxed);
   if (said == static_cast<std::uint32_t>(Code::proc_aborted)) return Code::proc_aborted;
-  waiting_.explain(waiting_.self,
-                   "rank " + std::to_string(job_rank(member)) +
-                       " gave up on the collectives of this communicator",
-                   FailureCause::failed_there);
+  give_up_because("rank " + std::to_string(job_rank(member)) +
+                      " gave up on the collectives of this communicator",
+                  FailureCause::failed_there);
   return Code::other;
+}
+
+void ShmTeam::give_up_because(std::string why, FailureCause cause) {
+  waiting_.explain(waiting_.self, why, cause);
+  why_broken_ = {std::move(why), cause};
+}
+
+// No call goes on from here; the first reason is that of all. Without words its code says it.
+Code ShmTeam::refuse() {
+  if (!why_broken_.text.empty())
+    waiting_.explain(waiting_.self, why_broken_.text + " in an earlier call", why_broken_.cause);
+  return broken_;
 }
 
 // A member had no data for this call, so what the others received is worth nothing: an error.

@@ -253,6 +253,8 @@ class ShmTeam final : public Team {
   // Two members do something differently: the call ends, unless such calls go on.
   Code mismatch(const Fault& fault);
   Code give_up(const Fault& fault);  // says it; what the call ends with
+  void give_up_because(std::string why, FailureCause cause);
+  Code refuse();  // a call of a team that is broken
   std::string describe(const Fault& fault) const;
   Code end_without_data();
   bool is_gone(int member) const;
@@ -325,6 +327,10 @@ class ShmTeam final : public Team {
   std::vector<Turn> turns_;  // whose figures are not known yet, in order
   int without_data_ = -1;    // a member that has none in the call under way; we: our device failed
   Code broken_ = Code::ok;
+  struct {
+    std::string text{};
+    FailureCause cause = FailureCause::failure;
+  } why_broken_;
   Awaited awaited_;
   std::size_t copied_ = 0;     // bytes, since messages could move last
   bool is_running_ = false;    // a call that is waited for is under way

@@ -47,12 +47,25 @@ struct ThreadStack {
   std::string text() const { return own + of_libraries; }
 };
 
-// Of "#3  0xAB in main (argc=1) at a.c:3", "#3 0xAB main - FILE"; empty: that is no frame.
-std::string function_in_frame(const std::string& line) {
+// Where gdb's arguments begin, " (argc=1)": behind the name, and not among its templates' words.
+std::size_t arguments_in(std::string_view frame) {
+  for (std::size_t at = 0; (at = frame.find(" (", at)) != std::string_view::npos; ++at) {
+    const std::string_view name = frame.substr(0, at);
+    if (std::count(name.begin(), name.end(), '<') == std::count(name.begin(), name.end(), '>'))
+      return at;
+  }
+  return frame.find(" (");
+}
+
+// Of "#3  0xAB in main (argc=1) at a.c:3", "#3 0xAB main - FILE"; empty: that is no frame. Names of
+// C++ have spaces.
+std::string function_in_frame(std::string_view line) {
   if (!line.starts_with('#')) return {};
-  std::string name = line.substr(0, line.find(" - "));
-  name = text::trim(name.substr(0, name.find(" (")));
-  return name.substr(name.rfind(' ') + 1);
+  for (const std::string_view before : {"#", "0x", "in "})
+    if (line.starts_with(before))
+      line = text::trim(line.substr(std::min(line.find(' '), line.size())));
+  const std::size_t file = line.find(" - /");  // eu-stack's arguments are part of the name
+  return std::string(line.substr(0, file == std::string_view::npos ? arguments_in(line) : file));
 }
 
 }  // namespace

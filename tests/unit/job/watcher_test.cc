@@ -303,5 +303,14 @@ TEST_CASE("who called MPI is read off a debugger's stack", "[watcher]") {
   CHECK(caller_in_stack("#0  0x00ab in PMPI_Bcast ()\n#1  0x00cd in solve () at MPI_solver.c:7\n"
                         "#2  0x00ef in main () at a.c:3\n") == "solve at MPI_solver.c:7");
   CHECK(caller_in_stack("#0  compute () at a.c:1\n#1  main () at a.c:2\n").empty());
+  CHECK(
+      caller_in_stack("#0  0x00ab in PMPI_Bcast ()\n#1  0x00cd in (anonymous namespace)::step<int, "
+                      "void (*)(int)> (a=...) at /src/step.cc:3\n") ==
+      "(anonymous namespace)::step<int, void (*)(int)> at step.cc:3");
+  CHECK(caller_in_stack(
+            "#0  0x00ab in PMPI_Bcast ()\n#1  0x00cd in A::operator< (this=0x1) at a.cc:3\n") ==
+        "A::operator< at a.cc:3");
+  CHECK(caller_in_stack("#0  0x00ab PMPI_Bcast - /x/libmpi.so\n#1  0x00cd void step<int>(void "
+                        "(*)(int), int) - /a\n") == "void step<int>(void (*)(int), int)");
   CHECK(caller_in_stack("no eu-stack (elfutils) and no gdb on its host").empty());
 }

@@ -45,7 +45,7 @@ class Head {
   void handle(int host, const control::RankAborts& report) { rank_ends_.take(host, report); }
   void handle(int, const control::Links& links) { observation_.take(links); }
   void handle(int, const control::Used& used) { observation_.take(used); }
-  void handle(int, const control::Seen& seen) { observation_.take(seen); }
+  void handle(int host, const control::Seen& seen) { observation_.take(host, seen); }
   void handle(int, const control::Stack& stack) { observation_.take(stack); }
   void handle(int, const control::Note& note) { streams_.terminal().say(note.text); }
   void handle(int host, const control::Addresses& addresses);

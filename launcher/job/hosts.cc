@@ -65,11 +65,12 @@ void Hosts::send_all(const control::Message& message) {
     if (one.channel) one.channel->send_raw(control::kEveryHost, body);
 }
 
-int Hosts::ask(const control::Look& look) {
+std::set<int> Hosts::ask(const control::Look& look) {
   send_all(look);
-  return static_cast<int>(std::count_if(hosts_.begin(), hosts_.end(), [](const Facts& one) {
-    return !one.left && !one.is_stranger;
-  }));
+  std::set<int> asked;
+  for (std::size_t i = 0; i < hosts_.size(); ++i)
+    if (!hosts_[i].left && !hosts_[i].is_stranger) asked.insert(static_cast<int>(i));
+  return asked;
 }
 
 void Hosts::say_bye(const control::Bye& bye) {

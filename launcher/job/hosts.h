@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -60,12 +61,12 @@ class Hosts {
 
   void send(int host, const control::Message& message);
   void send_all(const control::Message& message);
-  int ask(const control::Look& look);     // how many will answer
-  void say_bye(const control::Bye& bye);  // to all, and to who joined and has no ranks
-  bool is_told() const;                   // all that was sent is on its way
-  void settle();                          // keeps no room for what was large
-  void leave(int host);                   // it is gone, and so are those behind it
-  void drop(int host);                    // nothing is expected of it any more
+  std::set<int> ask(const control::Look& look);  // who will answer
+  void say_bye(const control::Bye& bye);         // to all, and to who joined and has no ranks
+  bool is_told() const;                          // all that was sent is on its way
+  void settle();                                 // keeps no room for what was large
+  void leave(int host);                          // it is gone, and so are those behind it
+  void drop(int host);                           // nothing is expected of it any more
   void drop_those_that_never_came();
 
  private:

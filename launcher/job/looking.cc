@@ -64,7 +64,7 @@ void Observation::look(const control::Look& what, std::function<void()> then) {
   look_.waiting = calls_.ask(look);
 }
 
-void Observation::take(const control::Seen& seen) {
+void Observation::take(int host, const control::Seen& seen) {
   for (const control::SeenRank& one : seen.ranks) watcher_.take(one, now_ms());
   comparison_.take(seen.calls);
   has_new_calls_ = has_new_calls_ || !seen.calls.empty();
@@ -72,7 +72,8 @@ void Observation::take(const control::Seen& seen) {
     compare_calls();
     look_closer();
   }
-  if (seen.number != look_.number || --look_.waiting > 0) return;
+  const bool is_awaited = seen.number == look_.number && look_.waiting.erase(host) > 0;
+  if (!is_awaited || !look_.waiting.empty()) return;
   const auto waiting = std::exchange(look_.then, {});
   for (const auto& then : waiting) then();
 }

@@ -26,8 +26,8 @@ namespace tutti::launch::job {
 class Observation {
  public:
   struct Calls {
-    std::function<int(const control::Look& look)> ask;  // every host; how many will answer
-    std::function<bool(int host)> is_far;               // not on this machine
+    std::function<std::set<int>(const control::Look& look)> ask;  // every host; who will answer
+    std::function<bool(int host)> is_far;                         // not on this machine
     std::function<void()> settle;
     // Ranks called what does not match; false: the job has failed already, and nobody asks.
     std::function<bool()> may_fail;
@@ -44,7 +44,7 @@ class Observation {
   // Once it is launched: other pruns may ask.
   void open_desk();
 
-  void take(const control::Seen& seen);
+  void take(int host, const control::Seen& seen);
   void take(const control::Stack& said);
   void take(const control::Used& used);
   void take(const control::Links& links);
@@ -99,7 +99,7 @@ class Observation {
   Watcher watcher_;
   struct {
     std::uint64_t number = 0;
-    int waiting = 0;
+    std::set<int> waiting;  // hosts
     std::vector<std::function<void()>> then;
   } look_;
   bool reported_still_ = false;

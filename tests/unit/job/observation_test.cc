@@ -23,13 +23,14 @@ struct Watched {
   control::Terminal terminal{loop, [](int, int) {}};
   int mismatches = 0;
   std::vector<control::Look> asked;
+  std::set<int> hosts{0};
   Observation observation{loop,
                           request,
                           course,
                           terminal,
                           {[this](const control::Look& look) {
                              asked.push_back(look);
-                             return 1;
+                             return hosts;
                            },
                            [](int) { return false; }, [] {}, [] { return true; },
                            [this](const std::string&) { ++mismatches; }, [] {}}};
@@ -72,11 +73,25 @@ TEST_CASE("ranks whose calls differ are looked at again, or asked for their stac
           "[observation]") {
   Watched one;
   control::SeenRank seen;
-  one.observation.take(control::Seen{0, {seen}, {bcast(0, 0), bcast(1, 1)}});
+  one.observation.take(0, control::Seen{0, {seen}, {bcast(0, 0), bcast(1, 1)}});
   REQUIRE(one.asked.size() == 1);
   CHECK(one.asked[0].all_calls);
   Watched other;
   other.observation.take(said_call(0, 0));
   other.observation.take(said_call(1, 1));
   CHECK(other.asked.size() == 2);  // for their stacks
+}
+
+TEST_CASE("a host that answers a look twice is not another that has not", "[observation]") {
+  Watched one;
+  one.hosts = {0, 1};
+  bool has_all = false;
+  one.observation.report_at_limit([&] { has_all = true; });
+  REQUIRE(one.asked.size() == 1);
+  const control::Seen answer{one.asked[0].number, {}, {}};
+  one.observation.take(0, answer);
+  one.observation.take(0, answer);
+  CHECK_FALSE(has_all);
+  one.observation.take(1, answer);
+  CHECK(has_all);
 }

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdio>
 #include <utility>
 
 #include "base/environment.h"
@@ -212,6 +213,9 @@ void Daemon::on_signal(int number) {
   // Slurm may signal every process of a step; what is meant for the ranks, the keeper says.
   if (number == SIGTERM && !place_.by_hand && place_.signals.is_open() && ::getppid() == keeper_)
     return;
+  // Over a network whoever started the keeper hears no more than that it ended.
+  if (number == SIGTERM && place_.over_network && ::getppid() != keeper_)
+    std::fputs("its keeper was killed\n", stderr);
   const bool ends = number == SIGINT || number == SIGQUIT || number == SIGHUP;
   if (number == SIGTERM || (ends && place_.by_hand)) cut_off(status_when_told(number));
   // The others come from a terminal that we happen to share; the head forwards what is meant.

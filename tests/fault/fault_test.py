@@ -78,11 +78,12 @@ def kill_running(suite, name, way):
         if actor == "told":
             words = r"host \S+: its daemon was lost \(connection [^)]*\): the daemon was told to end by SIGTERM; its ranks are gone"
             suite.check(re.search(words, job.said()), f"{what}: says so", job)
-        if actor in ("daemon", "keeper") and (actor == "daemon" or "--launch-agent" not in way):
-            who = {"daemon": "the daemon", "keeper": "its keeper"}[actor]
-            words = rf"host \S+: its daemon was lost \(connection [^)]*\): {who} was killed by signal 9 \(SIGKILL\)"
-            suite.check(re.search(words + ", perhaps by the out-of-memory killer; its ranks are gone", job.said()),
-                        f"{what}: says so", job)
+        if actor in ("daemon", "keeper"):
+            how = {"daemon": "the daemon was killed", "keeper": "its keeper was killed"}[actor]
+            if actor == "daemon" or "--launch-agent" not in way:
+                how += r" by signal 9 \(SIGKILL\), perhaps by the out-of-memory killer"
+            words = rf"host \S+: its daemon was lost \(connection [^)]*\): {how}; its ranks are gone"
+            suite.check(re.search(words, job.said()), f"{what}: says so", job)
 
 
 def kill_without_prun(suite, name, way):

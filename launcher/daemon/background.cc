@@ -8,8 +8,11 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstring>
+#include <utility>
 
 #include "base/child_output.h"
+#include "base/shortage.h"
 
 namespace tutti::launch::daemon {
 namespace {
@@ -33,22 +36,25 @@ Background::~Background() {
 }
 
 void Background::run(std::function<std::string()> work, std::chrono::milliseconds limit,
-                     std::function<void(std::string)> done) {
+                     Done done) {
+  const auto refuse = [this, &done](std::string why) {
+    loop_.post([done, why = std::move(why)] { done(fail(Code::other, why)); });
+  };
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return loop_.post([done] { done(""); });
+  if (::pipe2(ends, O_CLOEXEC) != 0) return refuse(std::strerror(errno));
   UniqueFd out(ends[0]);
   const UniqueFd theirs(ends[1]);
   const pid_t pid = ::fork();
   if (pid == 0) work_in_child(work, theirs.get());
-  if (pid < 0) return loop_.post([done] { done(""); });
+  if (pid < 0) return refuse(no_process(errno));
   ::fcntl(out.get(), F_SETFL, O_NONBLOCK);
   Work& one = works_[pid];
   one.out = std::move(out);
   one.done = std::move(done);
-  one.limit = loop_.after(limit, [this, pid] {
+  one.limit = loop_.after(limit, [this, pid, limit] {
     ::kill(pid, SIGKILL);
-    works_[pid].text.clear();
-    finish(pid);
+    finish(pid,
+           fail(Code::other, "it took longer than " + std::to_string(limit.count() / 1000) + " s"));
   });
   loop_.on_readable(one.out.get(), [this, pid] { hear(pid); });
 }
@@ -58,16 +64,21 @@ void Background::hear(pid_t pid) {
   Work& one = works_[pid];
   const ssize_t got = ::read(one.out.get(), buffer, sizeof buffer);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (got <= 0) return finish(pid);
-  one.text.append(buffer, static_cast<std::size_t>(got));
+  if (got > 0) {
+    one.text.append(buffer, static_cast<std::size_t>(got));
+  } else if (one.text.empty()) {
+    finish(pid, fail(Code::other, "the process that was to do it was killed"));
+  } else {
+    finish(pid, std::exchange(one.text, {}));
+  }
 }
 
-void Background::finish(pid_t pid) {
+void Background::finish(pid_t pid, const Result<std::string>& answer) {
   auto node = works_.extract(pid);
   Work& one = node.mapped();
   loop_.forget(one.out.get());
   loop_.cancel(one.limit);
-  one.done(std::move(one.text));
+  one.done(answer);
 }
 
 }  // namespace tutti::launch::daemon

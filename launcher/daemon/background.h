@@ -9,6 +9,7 @@
 #include <map>
 #include <string>
 
+#include "base/result.h"
 #include "base/unique_fd.h"
 #include "control/control.h"
 
@@ -21,19 +22,19 @@ class Background {
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
 
-  // `done` gets what `work` returned; nothing when it took too long or could not start.
-  void run(std::function<std::string()> work, std::chrono::milliseconds limit,
-           std::function<void(std::string)> done);
+  // `done` gets what `work` returned, or why it did not.
+  using Done = std::function<void(const Result<std::string>& answer)>;
+  void run(std::function<std::string()> work, std::chrono::milliseconds limit, Done done);
 
  private:
   struct Work {
     UniqueFd out;
     std::string text;
     control::Loop::TimerId limit = 0;
-    std::function<void(std::string)> done;
+    Done done;
   };
   void hear(pid_t pid);
-  void finish(pid_t pid);
+  void finish(pid_t pid, const Result<std::string>& answer);
 
   control::Loop& loop_;
   std::map<pid_t, Work> works_;

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <sys/socket.h>
 
+#include <csignal>
 #include <cstring>
 #include <functional>
 #include <vector>
@@ -24,8 +25,8 @@ control::Probed probe_from_child(control::Loop& loop, const control::Probe& wish
   Background background(loop);
   control::Probed answer;
   background.run([wish] { return control::encode(send_probes(wish)); }, std::chrono::seconds{50},
-                 [&](const std::string& bytes) {
-                   if (auto message = control::decode(bytes))
+                 [&](const Result<std::string>& bytes) {
+                   if (auto message = control::decode(*bytes))
                      answer = std::get<control::Probed>(*message);
                    loop.stop();
                  });
@@ -111,20 +112,24 @@ TEST_CASE("nobody listens: the reason is the system's", "[daemon][check]") {
   CHECK(answer.pairs[0].problem == std::strerror(ECONNREFUSED));
 }
 
-TEST_CASE("work that takes too long ends without an answer", "[daemon][check]") {
-  control::Loop loop;
-  Background background(loop);
-  std::string said = "nothing yet";
-  background.run(
-      [] {
-        for (;;) ::pause();
-        return std::string("never");
-      },
-      std::chrono::milliseconds{20},
-      [&](std::string text) {
-        said = std::move(text);
-        loop.stop();
-      });
-  loop.run();
-  CHECK(said == "");
+TEST_CASE("work that gives no answer says why", "[daemon][check]") {
+  const auto why = [](std::function<std::string()> work, std::chrono::milliseconds limit) {
+    control::Loop loop;
+    Background background(loop);
+    std::string said = "nothing yet";
+    background.run(std::move(work), limit, [&](const Result<std::string>& answer) {
+      said = answer ? *answer : answer.error().text;
+      loop.stop();
+    });
+    loop.run();
+    return said;
+  };
+  const auto never = [] {
+    for (;;) ::pause();
+    return std::string();
+  };
+  CHECK(why(never, std::chrono::milliseconds{1020}) == "it took longer than 1 s");
+  const auto killed = [] { return std::to_string(::raise(SIGKILL)); };
+  CHECK(why(killed, std::chrono::minutes{5}) == "the process that was to do it was killed");
+  CHECK(why([] { return std::string("done"); }, std::chrono::minutes{5}) == "done");
 }

@@ -101,6 +101,19 @@ def check(path, table, problems):
             problems.append(f"{tree.name(path)}: {included} is not a door of {target}")
 
 
+def unused(table, paths):
+    """What the table allows and nobody does: neither an include nor a name of that room's."""
+    texts = {}
+    for path in paths:
+        room = room_of(path)
+        for name in {room, room.split("/")[0]} if room.startswith("launcher/") else {room}:
+            texts[name] = texts.get(name, "") + path.read_text(errors="replace")
+    for room, others in table.items():
+        for other in others:
+            if other != "*" and not re.search(rf'"{other}/|\b{other}::', texts.get(room, "")):
+                yield f"lib/layers.txt: {room} may include {other}, and does not"
+
+
 def has_cycle(table):
     """A table with a circle would not be layers."""
     done, doing = set(), set()
@@ -126,6 +139,7 @@ def main():
     paths = [path for path in tree.files(".h", ".cc") if room_of(path)]
     for path in paths:
         check(path, table, problems)
+    problems += unused(table, paths)
     tree.finish(problems, len(paths))
 
 

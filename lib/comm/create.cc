@@ -5,12 +5,10 @@
 #include "comm/agree.h"
 #include "comm/meeting.h"
 #include "comm/state.h"
+#include "types/handles.h"
 
 namespace tutti::comm {
 namespace {
-
-constexpr Handle kInt64 = 0x258;  // MPI_INT64_T, MPI_MAX of the standard ABI
-constexpr Handle kMax = 0x23;
 
 // Everyone's color and key, in rank order (both groups' one after another).
 struct Member {
@@ -33,7 +31,7 @@ Code gather_colors(Communicator& comm, int color, int key, Colors& all) {
   call.collective = coll::Collective::allgather;
   call.recv = all.data();
   call.recv_count = 1;
-  call.recv_type = types::predefined_type(kInt64);
+  call.recv_type = types::predefined_type(types::abi::kInt64);
   call.in_place = true;
   call.purpose = watch::Purpose::makes_comm;
   return run(comm, call);
@@ -108,8 +106,8 @@ Result<Number> agree_over(Communicator& comm) {
     call.collective = coll::Collective::allreduce;
     call.recv = values;
     call.recv_count = std::size(values);
-    call.recv_type = types::predefined_type(kInt64);
-    call.op = types::predefined_op(kMax);
+    call.recv_type = types::predefined_type(types::abi::kInt64);
+    call.op = types::predefined_op(types::abi::kMax);
     call.in_place = true;
     call.purpose = watch::Purpose::makes_comm;
     return run(comm, call);

@@ -2,12 +2,11 @@
 #include "comm/fingerprint.h"
 
 #include "comm/state.h"
+#include "types/handles.h"
 #include "watch/calls.h"
 
 namespace tutti::comm {
 namespace {
-
-constexpr Handle kFirstOp = 0x20;  // MPI_OP_NULL in the standard ABI
 
 // Ranks of the other side give another operation as they like, and their type may be built another
 // way: its own members must say these alike, and of the other side only the bytes.
@@ -24,8 +23,9 @@ std::uint32_t fingerprint_of(coll::Collective collective, const types::Op* op, i
   watch::Print print;
   print.collective = static_cast<std::uint32_t>(collective);
   if (op != nullptr)
-    print.op = op->is_predefined() ? static_cast<std::uint32_t>(op->handle() - kFirstOp) & 31U
-                                   : watch::kUserOp;
+    print.op = op->is_predefined()
+                   ? static_cast<std::uint32_t>(op->handle() - types::abi::kNullOp) & 31U
+                   : watch::kUserOp;
   print.root = static_cast<std::uint32_t>(root);
   if (type != nullptr) print.element = static_cast<std::uint32_t>(type->element());
   print.bytes = static_cast<std::uint64_t>(bytes);

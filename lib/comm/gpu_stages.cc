@@ -19,6 +19,7 @@
 #include "comm/agree.h"
 #include "comm/gpu_calls.h"
 #include "comm/state.h"
+#include "types/handles.h"
 
 namespace tutti::comm {
 namespace {
@@ -85,9 +86,8 @@ ByLevels::ByLevels(Communicator& comm, const delegate::GpuCall& call)
       said_(call.said),
       me_(comm.rank()),
       size_(comm.size()) {
-  constexpr Handle kByte = 0x247;  // MPI_BYTE of the standard ABI
   const bool folds = said_.op != nullptr;
-  unit_ = folds ? said_.type : types::predefined_type(kByte);
+  unit_ = folds ? said_.type : types::predefined_type(types::abi::kByte);
   result_ = folds ? static_cast<std::byte*>(said_.recv) : said_.into.at();
   given_ = folds ? static_cast<std::byte*>(const_cast<void*>(said_.send)) : said_.from.at();
   const Count block = folds ? said_.count : said_.block;

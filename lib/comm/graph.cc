@@ -3,20 +3,18 @@
 #include <set>
 
 #include "comm/agree.h"
+#include "types/handles.h"
 
 namespace tutti::comm {
 namespace {
-
-constexpr Handle kInt32 = 0x250;  // MPI_INT32_T, MPI_INT64_T of the standard ABI
-constexpr Handle kInt64 = 0x258;
 
 // Everyone's numbers to whom they are for: parts[r] goes to rank r, in the answer come from r.
 using Parts = std::vector<std::vector<std::int32_t>>;
 
 Code trade(Communicator& comm, const Parts& out, Parts& in) {
   const auto size = static_cast<std::size_t>(comm.size());
-  const types::Datatype* const number = types::predefined_type(kInt64);
-  const types::Datatype* const word = types::predefined_type(kInt32);
+  const types::Datatype* const number = types::predefined_type(types::abi::kInt64);
+  const types::Datatype* const word = types::predefined_type(types::abi::kInt32);
   CollCall call;
   call.purpose = watch::Purpose::makes_comm;
   std::vector<Count> sent, received(size), at(size, 0), from(size, 0);

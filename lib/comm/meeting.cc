@@ -6,12 +6,11 @@
 #include "base/check.h"
 #include "comm/fingerprint.h"
 #include "comm/scheduled.h"
+#include "types/handles.h"
 
 namespace tutti::comm {
 namespace {
 
-constexpr Handle kInt64 = 0x258;  // MPI_INT64_T, MPI_MAX of the standard ABI
-constexpr Handle kMax = 0x23;
 // Above the numbers of communicators, below p2p's own (p2p/channel.h).
 constexpr std::uint32_t kAmong = 0x4000'0000U;
 
@@ -62,8 +61,8 @@ Meeting::Planned Meeting::plan(coll::RankCall call, const char* algorithm,
                                     std::make_shared<const engine::Program>(std::move(*schedule)));
   engine::Binding& binding = run->rebind();
   if (words.reduces) {
-    binding.type = types::predefined_type(kInt64);
-    binding.op = types::predefined_op(kMax);
+    binding.type = types::predefined_type(types::abi::kInt64);
+    binding.op = types::predefined_op(types::abi::kMax);
   }
   binding.out.whole = {words.data, words.count, binding.type};
   binding.context = place_.context;

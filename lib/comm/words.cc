@@ -1,17 +1,17 @@
 // Words that the members of a communicator exchange in the middle of a call, to go on alike.
 #include "comm/agree.h"
 #include "comm/delegated.h"
+#include "types/handles.h"
 
 namespace tutti::comm {
 
 // By our own ways: nobody is asked about it.
 [[gnu::cold]] static Code fold_words(Communicator& comm, std::span<std::int64_t> words, Handle op) {
-  constexpr Handle kInt64 = 0x258;  // MPI_INT64_T of the standard ABI
   CollCall call;
   call.collective = coll::Collective::allreduce;
   call.recv = words.data();
   call.recv_count = static_cast<Count>(words.size());
-  call.recv_type = types::predefined_type(kInt64);
+  call.recv_type = types::predefined_type(types::abi::kInt64);
   call.op = types::predefined_op(op);
   call.in_place = true;
   call.purpose = watch::Purpose::asks;
@@ -20,13 +20,11 @@ namespace tutti::comm {
 }
 
 [[gnu::cold]] Code greatest(Communicator& comm, std::span<std::int64_t> words) {
-  constexpr Handle kMax = 0x23;  // MPI_MAX
-  return fold_words(comm, words, kMax);
+  return fold_words(comm, words, types::abi::kMax);
 }
 
 [[gnu::cold]] Code odd_bits(Communicator& comm, std::int64_t& word) {
-  constexpr Handle kBxor = 0x2a;  // MPI_BXOR
-  return fold_words(comm, std::span(&word, 1), kBxor);
+  return fold_words(comm, std::span(&word, 1), types::abi::kBitXor);
 }
 
 [[gnu::cold]] Code explain_failure(Communicator& comm, const Error& error) {

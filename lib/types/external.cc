@@ -10,15 +10,12 @@
 #include <cstring>
 
 #include "types/elements.h"
+#include "types/handles.h"
 
 namespace tutti::types {
 namespace {
 
 constexpr auto kConversion = static_cast<Code>(25);  // MPI_ERR_CONVERSION
-constexpr Handle kLong = 0x20a;
-constexpr Handle kUnsignedLong = 0x20e;
-constexpr Handle kLongInt = 0x22a;
-constexpr Handle kWideCharacter = 0x23c;
 
 struct Field {
   enum class Kind : std::uint8_t { bytes, extended, narrow_signed, narrow_unsigned };
@@ -41,13 +38,13 @@ constexpr Field kExtended = {LDBL_MANT_DIG == 64 ? Field::Kind::extended : Field
 Fields fields_of(const Datatype& basic) {
   const auto size = static_cast<std::size_t>(basic.size());
   switch (basic.handle()) {
-    case kLong:
+    case abi::kLong:
       return {kLongField, {}, 1};
-    case kUnsignedLong:
+    case abi::kUnsignedLong:
       return {{Field::Kind::narrow_unsigned, sizeof(long), 4}, {}, 1};
-    case kLongInt:
+    case abi::kLongInt:
       return {kLongField, plain(sizeof(int)), 2};
-    case kWideCharacter:
+    case abi::kWideCharacter:
       return {{Field::Kind::narrow_unsigned, sizeof(wchar_t), 2}, {}, 1};
     default:
       break;

@@ -1,20 +1,14 @@
 // op.cc: operations: the table of the predefined ones, and calls of users' functions.
 #include "base/check.h"
+#include "types/handles.h"
 #include "types/kernels/kernels.h"
 
 namespace tutti::types {
 
 namespace {
 
-constexpr Handle kFirstOp = 0x20;  // the null operation
+constexpr Handle kFirstOp = abi::kNullOp;
 constexpr Handle kLastOp = 0x3f;
-
-constexpr Handle kSum = 0x21;
-constexpr Handle kProduct = 0x24;
-constexpr Handle kReplace = 0x3c;
-constexpr Handle kNoOp = 0x3d;
-constexpr Handle kFloat = 0x210;
-constexpr Handle kFloatComplex = 0x212;
 
 struct Named {
   Handle handle;
@@ -22,11 +16,13 @@ struct Named {
 };
 
 constexpr Named kPredefined[] = {
-    {kSum, Operation::sum},         {0x22, Operation::min},    {0x23, Operation::max},
-    {kProduct, Operation::prod},    {0x28, Operation::band},   {0x29, Operation::bor},
-    {0x2a, Operation::bxor},        {0x30, Operation::land},   {0x31, Operation::lor},
-    {0x32, Operation::lxor},        {0x38, Operation::minloc}, {0x39, Operation::maxloc},
-    {kReplace, Operation::replace}, {kNoOp, Operation::no_op},
+    {abi::kSum, Operation::sum},         {abi::kMin, Operation::min},
+    {abi::kMax, Operation::max},         {abi::kProduct, Operation::prod},
+    {abi::kBitAnd, Operation::band},     {abi::kBitOr, Operation::bor},
+    {abi::kBitXor, Operation::bxor},     {abi::kAnd, Operation::land},
+    {abi::kOr, Operation::lor},          {abi::kXor, Operation::lxor},
+    {abi::kMinLoc, Operation::minloc},   {abi::kMaxLoc, Operation::maxloc},
+    {abi::kReplace, Operation::replace}, {abi::kNoOp, Operation::no_op},
 };
 
 constexpr Op::Kernel kNoKernels[kElements] = {};
@@ -91,7 +87,7 @@ struct OpTable {
     for (const Named& named : kPredefined) {
       Op* op = new Op(named.handle);
       op->kernels_ = kernel_table.rows[static_cast<std::size_t>(named.operation)];
-      op->commutative_ = named.handle != kReplace && named.handle != kNoOp;
+      op->commutative_ = named.handle != abi::kReplace && named.handle != abi::kNoOp;
       predefined_ops[named.handle - kFirstOp] = op;
     }
   }
@@ -118,9 +114,9 @@ Ref<Op> Op::user(void* function, Invoke invoke, bool commutative) {
 
 const Datatype* Op::accumulator(const Datatype& type) const {
   const auto element = static_cast<std::size_t>(type.element());
-  const bool adds = handle() == kSum || handle() == kProduct;
+  const bool adds = handle() == abi::kSum || handle() == abi::kProduct;
   if (!adds || kernel(type) == nullptr || kernel_table.widen[element] == nullptr) return nullptr;
-  return predefined_type(type.element() == Element::complex32 ? kFloatComplex : kFloat);
+  return predefined_type(type.element() == Element::complex32 ? abi::kFloatComplex : abi::kFloat);
 }
 
 void widen(const Datatype& type, const void* from, void* to, Count count) {
@@ -132,7 +128,8 @@ void narrow(const Datatype& type, const void* from, void* to, Count count) {
 }
 
 bool Op::accepts(const Datatype& type) const {
-  return is_user() || handle() == kReplace || handle() == kNoOp || kernel(type) != nullptr;
+  return is_user() || handle() == abi::kReplace || handle() == abi::kNoOp ||
+         kernel(type) != nullptr;
 }
 
 void Op::fold(const void* from, void* into, Count count, const Datatype& type) const {
@@ -140,10 +137,10 @@ void Op::fold(const void* from, void* into, Count count, const Datatype& type) c
     fast(from, into, into, count);
   } else if (is_user()) {
     invoke_(function_, from, into, count, type.handle());
-  } else if (handle() == kNoOp) {  // the first operand
+  } else if (handle() == abi::kNoOp) {  // the first operand
     copy(Buffer::whole(const_cast<void*>(from), count, type), Buffer::whole(into, count, type));
   } else {
-    TUTTI_CHECK(handle() == kReplace, "no such operation on " + type.name());
+    TUTTI_CHECK(handle() == abi::kReplace, "no such operation on " + type.name());
   }
 }
 
@@ -160,10 +157,10 @@ void Op::fold_right(const void* from, void* into, Count count, const Datatype& t
     copy(source, result);
     invoke_(function_, into, spare, count, type.handle());
     copy(result, target);
-  } else if (handle() == kReplace) {  // the second operand
+  } else if (handle() == abi::kReplace) {  // the second operand
     copy(source, target);
   } else {
-    TUTTI_CHECK(handle() == kNoOp, "no such operation on " + type.name());
+    TUTTI_CHECK(handle() == abi::kNoOp, "no such operation on " + type.name());
   }
 }
 

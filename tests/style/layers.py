@@ -19,6 +19,7 @@ MORE_DOORS = {
     "topo/gpus.h": "GPUs by their driver's files: of the launcher and tutti-info, and of their tests",
     "topo/gpu_libraries.h": "what CUDA, NVML and NCCL say: of prun --check and tutti-info",
     "topo/nvml.h": "the number of NVLinks: of these, and of --report-links",
+    "types/handles.h": "handles that the rooms above give themselves: nobody else needs them",
     "types/runs.h": "what a device keeps of a type; whoever has no device needs none of it",
     "wireup/doorbell.h": "how a rank that sleeps on descriptors is woken, by neighbours and its daemon",
     "model/lines.h": "what a host's ranks take to meet: of whoever plans that, by no table of a job",

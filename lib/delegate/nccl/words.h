@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "types/handles.h"
 #include "types/types.h"
 
 namespace tutti::delegate::nccl {
@@ -38,15 +39,14 @@ inline std::optional<ncclDataType_t> type_of(const types::Datatype& type) {
 }
 
 inline std::optional<ncclRedOp_t> operation_of(const types::Op& op) {
-  constexpr Handle kSum = 0x21, kMin = 0x22, kMax = 0x23, kProduct = 0x24;  // the standard ABI's
   switch (op.handle()) {
-    case kSum:
+    case types::abi::kSum:
       return ncclSum;
-    case kMin:
+    case types::abi::kMin:
       return ncclMin;
-    case kMax:
+    case types::abi::kMax:
       return ncclMax;
-    case kProduct:
+    case types::abi::kProduct:
       return ncclProd;
     default:
       return std::nullopt;

@@ -6,8 +6,6 @@
 namespace tutti::comm {
 namespace {
 
-constexpr Count kTryBytes = 16 << 10;  // longer messages never go without a request
-
 const p2p::Status kNullStatus{kProcNull, p2p::kAnyTag, Code::ok, false, 0};
 
 types::Buffer buffer_of(const Communicator& comm, const void* data, Count count,
@@ -42,7 +40,8 @@ void note_for_recorder(Communicator& comm, int peer, int tag, Count bytes) {
 // The message's number, or 0: nothing was sent.
 std::uint32_t sent_at_once(Communicator& comm, p2p::Mode mode, const types::Buffer& buffer,
                            int dest, int tag) {
-  if (mode == p2p::Mode::synchronous || buffer.bytes > kTryBytes || !buffer.is_contiguous())
+  if (mode == p2p::Mode::synchronous || buffer.bytes > p2p::Endpoint::kTryBytes ||
+      !buffer.is_contiguous())
     return 0;
   return comm.runtime().endpoint.try_send(comm.peer(dest), outgoing(comm, tag), buffer.at(),
                                           static_cast<std::size_t>(buffer.bytes));

@@ -15,8 +15,6 @@ namespace {
 using sched::Step;
 using sched::StepKind;
 
-constexpr Count kTryBytes = 16 << 10;  // longer messages never go without a request
-
 }  // namespace
 
 Run::Run(p2p::Endpoint& endpoint, ScratchPool& scratch, std::shared_ptr<const Program> program)
@@ -146,7 +144,7 @@ inline void Run::start_send(std::uint32_t index, const Step& step) {
   const types::Buffer buffer = memory_->buffer(step.from);
   const int peer = job_rank(step);
   const p2p::Envelope mine = envelope(binding_.rank);
-  if (buffer.bytes <= kTryBytes && buffer.is_contiguous()) {
+  if (buffer.bytes <= p2p::Endpoint::kTryBytes && buffer.is_contiguous()) {
     const void* data = buffer.bytes == 0 ? nullptr : buffer.at();
     if (endpoint_.try_send(peer, mine, data, static_cast<std::size_t>(buffer.bytes)))
       return end_step(index);

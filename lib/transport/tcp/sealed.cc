@@ -17,8 +17,6 @@
 namespace tutti::transport::tcp {
 namespace {
 
-constexpr int kReadsPerPull = 8;          // then others get their turn
-constexpr std::size_t kPlaceFrom = 2048;  // shorter payloads are delivered where they lie
 constexpr std::size_t kLeastRoom = std::size_t{32} << 10;
 constexpr std::int64_t kStillNs = 1'000'000'000;
 constexpr std::size_t kStillBytes = std::size_t{16} << 10;

@@ -19,8 +19,6 @@
 namespace tutti::transport::tcp {
 namespace {
 
-constexpr int kReadsPerPull = 8;          // then others get their turn
-constexpr std::size_t kPlaceFrom = 2048;  // shorter payloads are staged
 constexpr std::size_t kStagingKept = std::size_t{64} << 10;
 constexpr std::int64_t kStallNs = 45'000'000'000;  // daemons bear 30 s of silence
 constexpr int kSmallPacket = 500;                  // bytes that pass everywhere

@@ -64,6 +64,11 @@ class Stream final : public Watched {
   void tick(std::int64_t now);
 
  private:
+  static constexpr int kReadsPerPull = 8;  // then others get their turn
+  // Shorter payloads are not read to where the sink wants them, but delivered from where they are
+  // read to.
+  static constexpr std::size_t kPlaceFrom = 2048;
+
   struct Sealed;
   struct Pending {
     WireHead head{};

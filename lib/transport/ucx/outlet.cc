@@ -7,7 +7,6 @@ namespace tutti::transport::ucx {
 namespace {
 
 constexpr int kMostUnderWay = 64;
-constexpr unsigned kMessageId = 1;
 constexpr std::size_t kCopyKept = std::size_t{64} << 10;
 
 }  // namespace

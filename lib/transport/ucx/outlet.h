@@ -10,6 +10,8 @@
 
 namespace tutti::transport::ucx {
 
+inline constexpr unsigned kMessageId = 1;  // of our active messages, the only kind
+
 class Outlet {
  public:
   // `inlet`: of the same peer; knows what was delivered on both sides.

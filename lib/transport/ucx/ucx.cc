@@ -20,7 +20,6 @@
 namespace tutti::transport::ucx {
 namespace {
 
-constexpr unsigned kMessageId = 1;
 constexpr int kRoundsPerCall = 16;
 constexpr std::size_t kLongestAddress = 160;  // all transports share the record of the segment
 constexpr std::int64_t kGoodbyeNs = 2'000'000'000;

@@ -49,8 +49,7 @@ constexpr bool kFlat = false;
 using model::Model;
 using enum Collective;
 
-constexpr int kBinary = 2;
-constexpr int kFour = 4;  // the radix of the k-nomial entries
+constexpr int kBinary = 2;  // radix of a tree; that of the k-nomial ones is kRadix (shapes.h)
 
 double two_level(const Model& m, double n, double between) {
   const Model in = m.inside_host();
@@ -73,7 +72,7 @@ constexpr AlgorithmRow kRows[] = {
      [](const Model& m, double n) { return m.tree(n, kBinary, 0); },
      bcast_binomial},
     {{bcast, "knomial", kKeepsOrder, kCut, kFlat, "short messages, quick senders"},
-     [](const Model& m, double n) { return m.tree(n, kFour, 0); },
+     [](const Model& m, double n) { return m.tree(n, kRadix, 0); },
      bcast_knomial},
     {{bcast, "chain", kKeepsOrder, kCut, kFlat, "very long messages, few ranks"},
      [](const Model& m, double n) { return m.chain(n, 0); },
@@ -94,7 +93,7 @@ constexpr AlgorithmRow kRows[] = {
      [](const Model& m, double n) { return m.tree(n, kBinary, m.fold()); },
      reduce_binomial},
     {{reduce, "knomial", kAnyOrder, kCut, kFlat, "short vectors, quick receivers"},
-     [](const Model& m, double n) { return m.tree(n, kFour, m.fold()); },
+     [](const Model& m, double n) { return m.tree(n, kRadix, m.fold()); },
      reduce_knomial},
     {{reduce, "chain", kAnyOrder, kCut, kFlat, "very long vectors, few ranks"},
      [](const Model& m, double n) { return m.chain(n, m.fold()); },
@@ -136,7 +135,7 @@ constexpr AlgorithmRow kRows[] = {
      [](const Model& m, double n) { return m.tree(n, kBinary, m.fold()) + m.tree(n, kBinary, 0); },
      allreduce_binomial},
     {{allreduce, "knomial", kKeepsOrder, kCut, kFlat, "short vectors, quick links"},
-     [](const Model& m, double n) { return m.tree(n, kFour, m.fold()) + m.tree(n, kFour, 0); },
+     [](const Model& m, double n) { return m.tree(n, kRadix, m.fold()) + m.tree(n, kRadix, 0); },
      allreduce_knomial},
     {{allreduce, "double_tree", kAnyOrder, kCut, kFlat, "long vectors, many ranks"},
      [](const Model& m, double n) { return m.double_tree(n, m.fold()) + m.double_tree(n, 0); },

@@ -13,6 +13,10 @@ namespace tutti::coll {
 
 using sched::Builder;
 
+// In recv_reduce: which operand comes first, where operations need not commute.
+constexpr bool kReceivedFirst = true;
+constexpr bool kOwnFirst = false;
+
 // allreduce, scan, exscan: `data` on every rank.
 using WholeEmitter = void(Builder& b, const RankTeam& team, Slice data);
 // bcast, reduce: `data` on every rank; reduce leaves garbage in it beside the root.

@@ -66,7 +66,7 @@ Code ShmTeam::come_to_scan(Work& work) {
     if (const Code code = claim_entry(); code != Code::ok) return code;
     Pairing& chain = work.pairing.emplace();
     chain.extent = call.type->extent();
-    const Rounds rounds = rounds_of(call.count * chain.extent, 1, kFolded, true);
+    const Rounds rounds = rounds_of(call.count * chain.extent, 1, kFolded, kOneWay);
     chain.stride = rounds.part;
     chain.piece = chain.stride / chain.extent;
     chain.rounds = (call.count + chain.piece - 1) / chain.piece;

@@ -69,7 +69,7 @@ void ShmTeam::lay_out_folding(Work& work) const {
   for (std::size_t i = 0; i + 1 < starts_.size() && scatters(call); ++i)
     share = i == 0 ? starts_[1] : std::max(share, starts_[i + 1] - starts_[i]);
   const Count pieces = size_ + 1;
-  const Rounds parts = rounds_of(share * extent, pieces, {kLeastRounds, kFoldDepth}, false);
+  const Rounds parts = rounds_of(share * extent, pieces, {kLeastRounds, kFoldDepth}, kBothWays);
   const Count most = parts.part / extent;
   const Count rounds = (share + most - 1) / most;
   // Even pieces, whole lines where that fits.

@@ -232,7 +232,9 @@ class ShmTeam final : public Team {
     Count depth;  // of them are kept
   };
   // `pieces` chunks are used in a round. So many rounds are kept: at least, where the parts must be
-  // shorter for that, and at most. `one_way`: some only give while others only take.
+  // shorter for that, and at most. `one_way`: some only give while others only take; else all do
+  // both.
+  static constexpr bool kOneWay = true, kBothWays = false;
   struct Kept {
     std::size_t least, most;
   };

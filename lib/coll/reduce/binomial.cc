@@ -13,7 +13,7 @@ namespace tutti::coll {
 void reduce_binomial(Builder& b, const RankTeam& team, int root, Slice data) {
   const BinomialTree tree(team, root);
   for (auto child = tree.children.rbegin(); child != tree.children.rend(); ++child)
-    b.recv_reduce(data, child->rank, false);
+    b.recv_reduce(data, child->rank, kOwnFirst);
   if (tree.parent >= 0) b.send(data, tree.parent);
 }
 

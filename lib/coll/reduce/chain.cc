@@ -9,7 +9,7 @@ namespace tutti::coll {
 
 void reduce_chain(Builder& b, const RankTeam& team, int root, Slice data) {
   const Chain chain(team, root);
-  if (chain.next >= 0) b.recv_reduce(data, chain.next, false);
+  if (chain.next >= 0) b.recv_reduce(data, chain.next, kOwnFirst);
   if (chain.previous >= 0) b.send(data, chain.previous);
 }
 

@@ -9,7 +9,7 @@ namespace tutti::coll {
 void reduce_knomial(Builder& b, const RankTeam& team, int root, Slice data) {
   const KnomialTree tree(team, root, kRadix);
   for (auto child = tree.children.rbegin(); child != tree.children.rend(); ++child)
-    b.recv_reduce(data, child->rank, false);
+    b.recv_reduce(data, child->rank, kOwnFirst);
   if (tree.parent >= 0) b.send(data, tree.parent);
 }
 

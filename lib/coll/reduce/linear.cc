@@ -9,9 +9,10 @@ namespace tutti::coll {
 
 void reduce_linear(Builder& b, const RankTeam& team, int root, Slice data) {
   if (team.rank() != root) return b.send(data, team.at(root));
-  for (int below = root - 1; below >= 0; --below) b.recv_reduce(data, team.at(below), true);
+  for (int below = root - 1; below >= 0; --below)
+    b.recv_reduce(data, team.at(below), kReceivedFirst);
   for (int above = root + 1; above < team.size(); ++above)
-    b.recv_reduce(data, team.at(above), false);
+    b.recv_reduce(data, team.at(above), kOwnFirst);
 }
 
 }  // namespace tutti::coll

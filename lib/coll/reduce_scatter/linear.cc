@@ -13,9 +13,10 @@ void reduce_scatter_linear(Builder& b, const RankTeam& team, const Blocks& block
     const int right = team.after(me, k);
     b.send(block[right], team.at(right));
   }
-  for (int below = me - 1; below >= 0; --below) b.recv_reduce(block[me], team.at(below), true);
+  for (int below = me - 1; below >= 0; --below)
+    b.recv_reduce(block[me], team.at(below), kReceivedFirst);
   for (int above = me + 1; above < team.size(); ++above)
-    b.recv_reduce(block[me], team.at(above), false);
+    b.recv_reduce(block[me], team.at(above), kOwnFirst);
 }
 
 }  // namespace tutti::coll

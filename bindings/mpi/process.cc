@@ -191,9 +191,4 @@ void abort_early(int status, const std::string& reason) {
     (*wireup)->abort(status, reason, wireup::Blame::own);
 }
 
-std::string who_am_i() {
-  if (process.world == nullptr) return "this process";
-  return name_of(process.world->wireup());
-}
-
 }  // namespace tutti::mpi

@@ -74,7 +74,4 @@ void report_use();
 // The function of MPI's that the program is in; null: in none. Any thread and any handler may ask.
 const char* function_under_way();
 
-// "rank 3 on host b", as far as it is known.
-std::string who_am_i();
-
 }  // namespace tutti::mpi

@@ -111,9 +111,6 @@ void InfoList::add_rank(const char* key, pmix_rank_t rank) {
 void InfoList::add_short(const char* key, std::uint16_t number) {
   add_value(key, &number, PMIX_UINT16);
 }
-void InfoList::add_flag(const char* key, bool flag) {
-  add_value(key, &flag, PMIX_BOOL);
-}
 void InfoList::add_list(const char* key, InfoList list) {
   pmix_data_array_t array{};
   array.type = PMIX_INFO;

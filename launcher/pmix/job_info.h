@@ -17,7 +17,6 @@ class InfoList {
   void add(const char* key, std::uint32_t number);
   void add_rank(const char* key, pmix_rank_t rank);
   void add_short(const char* key, std::uint16_t number);
-  void add_flag(const char* key, bool flag);
   void add_list(const char* key, InfoList list);
   pmix_info_t* data() { return all_.data(); }
   std::size_t size() const { return all_.size(); }

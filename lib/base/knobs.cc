@@ -189,10 +189,4 @@ bool Knobs::is_set(std::string_view name) const {
   return values_[index_of(name)].set;
 }
 
-std::string nearest_knob(std::string_view name) {
-  std::vector<std::string> names;
-  for (const KnobRow& row : kRows) names.emplace_back(row.name);
-  return text::nearest(name, names);
-}
-
 }  // namespace tutti

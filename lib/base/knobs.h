@@ -47,7 +47,4 @@ class Knobs {
   std::vector<Value> values_;  // parallel to rows()
 };
 
-// The nearest known name to a mistyped TUTTI_ variable, empty when none is near.
-std::string nearest_knob(std::string_view name);
-
 }  // namespace tutti

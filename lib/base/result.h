@@ -48,12 +48,6 @@ enum class Code : int {
 struct Error {
   Code code = Code::other;
   std::string text;  // what happened, where, what to try; one line
-
-  // Adds the caller's view on the way up: "... (while connecting to rank 3)".
-  Error during(std::string_view what) && {
-    text.append(" (while ").append(what).append(")");
-    return std::move(*this);
-  }
 };
 
 template <class T>

@@ -36,12 +36,6 @@ void Lanes::ready(Place place, const std::function<void(Place)>& meet) {
     meet({sender, lane.sends[lane.met++]});
 }
 
-bool Lanes::has_partner(Place place) const {
-  const Seat& seat = seats_[place.rank][place.step];
-  const bool sends = ranks_[place.rank].steps[place.step].kind == StepKind::send;
-  return seat.index < (sends ? seat.lane->recvs : seat.lane->sends).size();
-}
-
 Lanes::Place Lanes::partner(Place place) const {
   const Seat& seat = seats_[place.rank][place.step];
   const Step& step = ranks_[place.rank].steps[place.step];

@@ -24,9 +24,8 @@ class Lanes {
   // A send or recv has no predecessor left. Calls `meet` for each send whose message has both
   // ends posted now.
   void ready(Place place, const std::function<void(Place)>& meet);
-  // The other end of a message; a step that is not there when the lane has none.
+  // The other end of a message that has one.
   Place partner(Place place) const;
-  bool has_partner(Place place) const;
   // Some step that is ready and not met, for the report on ranks that wait for ever.
   std::optional<Place> first_waiting() const;
 

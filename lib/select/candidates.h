@@ -1,4 +1,4 @@
-// What choose.cc, model.cc and explain.cc share; private to select.
+// What the sources of select share; private to it.
 #pragma once
 
 #include <vector>

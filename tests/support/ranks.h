@@ -11,9 +11,10 @@
 #include <vector>
 
 #include "catch.h"
+#include "knobs.h"
 #include "world/world.h"
 
-namespace tutti::support {
+namespace tutti::test {
 
 class Findings {
  public:
@@ -42,16 +43,6 @@ struct Rank {
 };
 
 using Body = std::function<void(const Rank&)>;
-
-inline Knobs knobs_of(const std::vector<std::pair<std::string, std::string>>& set) {
-  const auto knobs = Knobs::read([&set](const char* name) -> const char* {
-    for (const auto& [key, value] : set)
-      if (key == name) return value.c_str();
-    return nullptr;
-  });
-  REQUIRE(knobs.has_value());
-  return *knobs;
-}
 
 inline void run_ranks(const std::vector<int>& hosts, const Body& body,
                       const Knobs& knobs = Knobs::defaults(),
@@ -84,4 +75,4 @@ inline std::vector<int> one_host(int ranks) {
   return std::vector<int>(static_cast<std::size_t>(ranks), 0);
 }
 
-}  // namespace tutti::support
+}  // namespace tutti::test

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "catch.h"
 #include "fake_transport.h"
+#include "knobs.h"
 #include "p2p/core.h"
 #include "p2p/p2p.h"
 #include "wireup/wireup.h"
@@ -45,10 +46,6 @@ inline std::vector<std::byte> pattern(std::size_t bytes, std::uint64_t number) {
 
 inline Buffer plain(std::vector<std::byte>& data) {
   return Buffer::plain(data.data(), static_cast<types::Count>(data.size()));
-}
-
-inline Knobs knobs_with(const std::string& name, const std::string& value) {
-  return *Knobs::read([&](const char* asked) { return name == asked ? value.c_str() : nullptr; });
 }
 
 // n endpoints over a fake net, one thread.

@@ -11,7 +11,7 @@ using namespace tutti;
 using reference::Collective;
 using reference::Plan;
 using reference::Trial;
-using support::Rank;
+using test::Rank;
 
 void try_plan(const Rank& me, comm::Communicator& comm, const Plan& plan, const char* how) {
   Trial trial(comm, plan);
@@ -84,32 +84,32 @@ constexpr int kSizes[] = {1, 2, 3, 4, 5, 7, 8};
 }  // namespace
 
 TEST_CASE("every collective is right on one host", "[comm]") {
-  for (const int size : kSizes) support::run_ranks(support::one_host(size), all_chosen);
+  for (const int size : kSizes) test::run_ranks(test::one_host(size), all_chosen);
 }
 
 TEST_CASE("every algorithm of the catalogue is right when forced", "[comm]") {
-  for (const int size : kSizes) support::run_ranks(support::one_host(size), all_forced);
+  for (const int size : kSizes) test::run_ranks(test::one_host(size), all_forced);
 }
 
 TEST_CASE("operations that do not commute keep the order of ranks", "[comm]") {
-  for (const int size : {2, 3, 5, 8}) support::run_ranks(support::one_host(size), all_ordered);
+  for (const int size : {2, 3, 5, 8}) test::run_ranks(test::one_host(size), all_ordered);
 }
 
 TEST_CASE("every collective is right over two and three hosts", "[comm]") {
-  support::run_ranks({0, 0, 1, 1}, all_chosen);
-  support::run_ranks({0, 1, 0, 2, 1}, all_chosen);
+  test::run_ranks({0, 0, 1, 1}, all_chosen);
+  test::run_ranks({0, 1, 0, 2, 1}, all_chosen);
 }
 
 TEST_CASE("schedules are kept, of every collective", "[comm]") {
-  support::run_ranks({0, 0, 1, 1}, all_kept);
+  test::run_ranks({0, 0, 1, 1}, all_kept);
 }
 
 TEST_CASE("every algorithm is right over two hosts", "[comm]") {
-  support::run_ranks({0, 0, 1, 1, 1}, all_forced);
+  test::run_ranks({0, 0, 1, 1, 1}, all_forced);
 }
 
 TEST_CASE("a broadcast between different descriptions of the same bytes", "[comm]") {
-  support::run_ranks(support::one_host(3), [](const Rank& me) {
+  test::run_ranks(test::one_host(3), [](const Rank& me) {
     types::Datatype& integer = *types::predefined_type(reference::kInt);
     auto every_other = *types::make_vector(500, 1, 2, integer);
     every_other->commit();
@@ -145,17 +145,17 @@ TEST_CASE("a forced delegate gives way where it cannot serve, and is an error ov
     me.expect(comm::run(me.world.self_comm(), alone.call()) == Code::ok && alone.check(), "alone");
     try_plan(me, me.comm, {Collective::allreduce, 9, 0, false, nullptr}, "shm");
   };
-  const Knobs forced = support::knobs_of({{"TUTTI_ALLREDUCE", "shm"}});
-  support::run_ranks(support::one_host(3), sums, forced);
+  const Knobs forced = test::knobs_with({{"TUTTI_ALLREDUCE", "shm"}});
+  test::run_ranks(test::one_host(3), sums, forced);
   const auto refused = [](const Rank& me) {
     Trial trial(me.comm, {Collective::allreduce, 9, 0, false, nullptr});
     me.expect(comm::run(me.comm, trial.call()) == Code::unsupported, "refused");
   };
-  support::run_ranks({0, 1}, refused, forced);
+  test::run_ranks({0, 1}, refused, forced);
 }
 
 TEST_CASE("schedules are kept, those with blocks of their own sizes too", "[comm]") {
-  support::run_ranks({0, 1}, [](const Rank& me) {
+  test::run_ranks({0, 1}, [](const Rank& me) {
     const auto kept = [&] { return me.comm.state().prepared_by_counts.size(); };
     const auto gather = [&](types::Count count) {
       try_plan(me, me.comm, {Collective::allgatherv, count, 0, false, nullptr}, "kept");
@@ -174,7 +174,7 @@ TEST_CASE("schedules are kept, those with blocks of their own sizes too", "[comm
 }
 
 TEST_CASE("members that call different collectives are told", "[comm]") {
-  support::run_ranks(support::one_host(2), [](const Rank& me) {
+  test::run_ranks(test::one_host(2), [](const Rank& me) {
     comm::CommRef both = *comm::dup(me.comm);
     std::int32_t values[4] = {1, 2, 3, 4};
     std::int32_t sums[4] = {};

@@ -10,7 +10,7 @@ using namespace tutti;
 using comm::CommRef;
 using comm::Comparison;
 using reference::Trial;
-using support::Rank;
+using test::Rank;
 
 bool sums_right(comm::Communicator& comm) {
   Trial trial(comm, {coll::Collective::allreduce, 3, 0, false, nullptr});
@@ -45,7 +45,7 @@ void lead_badly(const Rank& me, int swaps, int tag) {
 
 TEST_CASE("what a leader meets it tells its group", "[comm][create]") {
   for (const int swaps : {0, 1, 2})
-    support::run_ranks(support::one_host(3), [swaps](const Rank& me) {
+    test::run_ranks(test::one_host(3), [swaps](const Rank& me) {
       constexpr int kTag = 7;
       const CommRef part = *comm::split(me.comm, me.rank == 2 ? 1 : 0, 0);
       if (me.rank == 2) return lead_badly(me, swaps, kTag);
@@ -56,7 +56,7 @@ TEST_CASE("what a leader meets it tells its group", "[comm][create]") {
 
 // As a call that failed may leave one behind.
 TEST_CASE("a list of members is not taken for their number", "[comm][create]") {
-  support::run_ranks(support::one_host(3), [](const Rank& me) {
+  test::run_ranks(test::one_host(3), [](const Rank& me) {
     constexpr int kTag = 7;
     const CommRef part = *comm::split(me.comm, me.rank == 2 ? 1 : 0, 0);
     if (me.rank != 2) {
@@ -75,7 +75,7 @@ TEST_CASE("a list of members is not taken for their number", "[comm][create]") {
 
 TEST_CASE("a nonblocking duplicate for which no number is left says so", "[comm][create]") {
   for (const int ranks : {1, 2})
-    support::run_ranks(support::one_host(ranks), [](const Rank& me) {
+    test::run_ranks(test::one_host(ranks), [](const Rank& me) {
       comm::Runtime& runtime = me.comm.runtime();
       while (runtime.contexts.take_alone()) continue;
       CommRef copy;
@@ -88,7 +88,7 @@ TEST_CASE("a nonblocking duplicate for which no number is left says so", "[comm]
 }
 
 TEST_CASE("members of a group that name different leaders are told", "[comm][create]") {
-  support::run_ranks(support::one_host(2), [](const Rank& me) {
+  test::run_ranks(test::one_host(2), [](const Rank& me) {
     const auto made = comm::create_inter(me.comm, {me.rank, &me.comm, 1 - me.rank, 7});
     me.expect(!made && made.error().text.find("its ranks 0 and 1") != std::string::npos, "named");
     me.expect(comm::take_reason(me.comm.runtime()).is_mismatch, "it is a mismatch");
@@ -96,7 +96,7 @@ TEST_CASE("members of a group that name different leaders are told", "[comm][cre
 }
 
 TEST_CASE("a duplicate is congruent and its messages do not meet the parent's", "[comm][create]") {
-  support::run_ranks(support::one_host(3), [](const Rank& me) {
+  test::run_ranks(test::one_host(3), [](const Rank& me) {
     const CommRef copy = *comm::dup(me.comm);
     me.expect(comm::compare(me.comm, *copy) == Comparison::congruent, "congruent");
     me.expect(comm::compare(*copy, *copy) == Comparison::identical, "identical");
@@ -113,7 +113,7 @@ TEST_CASE("a duplicate is congruent and its messages do not meet the parent's", 
 }
 
 TEST_CASE("split orders by key, then by rank, and leaves out who is undefined", "[comm][create]") {
-  support::run_ranks(support::one_host(7), [](const Rank& me) {
+  test::run_ranks(test::one_host(7), [](const Rank& me) {
     const bool out = me.rank == 6;
     const auto made = comm::split(me.comm, out ? comm::kUndefined : me.rank % 2, -me.rank);
     me.expect(made.has_value() && static_cast<bool>(*made) == !out, "member or not");
@@ -127,7 +127,7 @@ TEST_CASE("split orders by key, then by rank, and leaves out who is undefined", 
 }
 
 TEST_CASE("create makes a communicator of some of the ranks", "[comm][create]") {
-  support::run_ranks(support::one_host(5), [](const Rank& me) {
+  test::run_ranks(test::one_host(5), [](const Rank& me) {
     const int some[] = {4, 1, 2};
     const comm::GroupRef group = *comm::include(me.comm.group(), some);
     const auto made = comm::create(me.comm, *group);
@@ -138,7 +138,7 @@ TEST_CASE("create makes a communicator of some of the ranks", "[comm][create]") 
 }
 
 TEST_CASE("create_group needs its members only", "[comm][create]") {
-  support::run_ranks(support::one_host(5), [](const Rank& me) {
+  test::run_ranks(test::one_host(5), [](const Rank& me) {
     for (int round = 0; round < 20; ++round) {
       const int some[] = {3, 0, 1};
       const comm::GroupRef group = *comm::include(me.comm.group(), some);
@@ -151,7 +151,7 @@ TEST_CASE("create_group needs its members only", "[comm][create]") {
 
 TEST_CASE("who wants to be with nobody takes part in a split by place", "[comm][create]") {
   using By = comm::SplitWish::By;
-  support::run_ranks(support::one_host(4), [](const Rank& me) {
+  test::run_ranks(test::one_host(4), [](const Rank& me) {
     for (const comm::SplitWish& wish :
          {comm::SplitWish{By::color, 5}, comm::SplitWish{By::level, 0, comm::Level::host},
           comm::SplitWish{By::inside}}) {
@@ -165,7 +165,7 @@ TEST_CASE("who wants to be with nobody takes part in a split by place", "[comm][
 }
 
 TEST_CASE("hosts are told apart when communicators are made", "[comm][create][hosts]") {
-  support::run_ranks({0, 1, 0, 1, 1}, [](const Rank& me) {
+  test::run_ranks({0, 1, 0, 1, 1}, [](const Rank& me) {
     const int mine = me.rank % 2 == 1 || me.rank == 4 ? 1 : 0;
     const auto host = comm::split_by(me.comm, {comm::SplitWish::By::color, mine}, me.rank);
     me.expect(host.has_value() && (*host)->size() == (me.rank % 2 == 1 || me.rank == 4 ? 3 : 2),
@@ -182,7 +182,7 @@ TEST_CASE("hosts are told apart when communicators are made", "[comm][create][ho
 
 TEST_CASE("communicators are made and freed by the thousand, and numbers return",
           "[comm][create]") {
-  support::run_ranks(support::one_host(3), [](const Rank& me) {
+  test::run_ranks(test::one_host(3), [](const Rank& me) {
     std::vector<CommRef> kept;
     for (int round = 0; round < 2000; ++round) {
       auto made = comm::dup(me.comm);
@@ -197,7 +197,7 @@ TEST_CASE("communicators are made and freed by the thousand, and numbers return"
 }
 
 TEST_CASE("a communicator may be let go while a collective runs on it", "[comm][create]") {
-  support::run_ranks(support::one_host(3), [](const Rank& me) {
+  test::run_ranks(test::one_host(3), [](const Rank& me) {
     for (int round = 0; round < 50; ++round) {
       CommRef made = *comm::dup(me.comm);
       Trial trial(*made, {coll::Collective::allreduce, 20000, 0, false, nullptr});
@@ -230,5 +230,5 @@ TEST_CASE("threads make communicators at the same time", "[comm][create][threads
     make(*first);
     other.join();
   };
-  support::run_ranks(support::one_host(2), body, Knobs::defaults(), world::ThreadLevel::multiple);
+  test::run_ranks(test::one_host(2), body, Knobs::defaults(), world::ThreadLevel::multiple);
 }

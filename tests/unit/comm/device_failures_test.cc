@@ -10,8 +10,8 @@ using namespace tutti;
 using reference::Collective;
 using reference::Plan;
 using reference::Trial;
-using support::Rank;
 using test::FakeDevice;
+using test::Rank;
 
 constexpr Handle kFloat16 = 0x24a;
 enum class How : std::uint8_t { waiting, not_waiting };
@@ -88,7 +88,7 @@ void run_failing(const std::vector<int>& hosts, const std::vector<types::Count>&
   const int size = static_cast<int>(hosts.size());
   for (const int bad : {0, size - 1}) {
     std::unique_ptr<FakeDevice> device;
-    support::run_ranks(hosts, [&](const Rank& me) {
+    test::run_ranks(hosts, [&](const Rank& me) {
       if (me.rank == bad) device = failing(me, 0);
       for (const types::Count count : counts)
         for (const Plan& plan : reference::plans(me.size, count))
@@ -122,16 +122,16 @@ void sum_halves(const Rank& me, FakeDevice* device, Collective collective, std::
 
 TEST_CASE("a device that fails in a collective is an error for all who need its data",
           "[comm][device]") {
-  run_failing(support::one_host(2), {1, 1000, 20'011});
-  run_failing(support::one_host(3), {3, 20'011});
+  run_failing(test::one_host(2), {1, 1000, 20'011});
+  run_failing(test::one_host(3), {3, 20'011});
   run_failing({0, 0, 1, 1, 1}, {3, 2777});
 }
 
 TEST_CASE("so it is in every algorithm", "[comm][device]") {
-  for (const std::vector<int>& hosts : {support::one_host(4), std::vector<int>{0, 0, 1, 1, 1}})
+  for (const std::vector<int>& hosts : {test::one_host(4), std::vector<int>{0, 0, 1, 1, 1}})
     for (const int bad : {0, 1}) {
       std::unique_ptr<FakeDevice> device;
-      support::run_ranks(hosts, [&](const Rank& me) {
+      test::run_ranks(hosts, [&](const Rank& me) {
         if (me.rank == bad) device = failing(me, 0);
         for (const coll::Algorithm& algorithm : coll::catalogue()) {
           comm::force(me.comm,
@@ -149,9 +149,9 @@ TEST_CASE("so it is in every algorithm", "[comm][device]") {
 }
 
 TEST_CASE("what could not be taken into a wider type is nobody's sum", "[comm][device]") {
-  for (const std::vector<int>& hosts : {support::one_host(4), std::vector<int>{0, 0, 1}}) {
+  for (const std::vector<int>& hosts : {test::one_host(4), std::vector<int>{0, 0, 1}}) {
     std::unique_ptr<FakeDevice> device;
-    support::run_ranks(hosts, [&](const Rank& me) {
+    test::run_ranks(hosts, [&](const Rank& me) {
       const bool is_bad = me.rank == 1;
       if (is_bad) device = failing(me, 0);
       for (const Collective collective : {Collective::reduce, Collective::allreduce})

@@ -13,8 +13,8 @@ using namespace tutti;
 using reference::Collective;
 using reference::Plan;
 using reference::Trial;
-using support::Rank;
 using test::FakeDevice;
+using test::Rank;
 
 constexpr Handle kFloat16 = 0x24a;
 
@@ -56,7 +56,7 @@ void run_machines(const std::vector<int>& hosts, unsigned seed,
                   const std::function<void(const Rank&, Machine&)>& body,
                   const Knobs& knobs = Knobs::defaults()) {
   Machines machines(hosts.size());
-  support::run_ranks(
+  test::run_ranks(
       hosts,
       [&](const Rank& me) {
         auto& machine = machines[static_cast<std::size_t>(me.rank)];
@@ -123,38 +123,38 @@ void all_own(const Rank& me, Machine& machine) {
 TEST_CASE("every collective is right with memory of any kind on each rank", "[comm][device]") {
   for (int round = 1; round <= test::rounds(3); ++round) {
     const auto seed = static_cast<unsigned>(round);
-    run_machines(support::one_host(2), seed, all_chosen);
-    run_machines(support::one_host(3), seed, all_chosen);
+    run_machines(test::one_host(2), seed, all_chosen);
+    run_machines(test::one_host(3), seed, all_chosen);
     run_machines({0, 0, 1, 1, 1}, seed, all_chosen);
   }
 }
 
 TEST_CASE("every algorithm is right with memory of any kind on each rank", "[comm][device]") {
-  run_machines(support::one_host(4), 4, all_forced);
+  run_machines(test::one_host(4), 4, all_forced);
   run_machines({0, 0, 1, 1, 1}, 5, all_forced);
 }
 
 TEST_CASE("a user's operation is given host memory", "[comm][device]") {
-  run_machines(support::one_host(3), 6, all_own);
+  run_machines(test::one_host(3), 6, all_own);
   run_machines({0, 1, 1}, 7, all_own);
 }
 
 TEST_CASE("the team of a host serves members whose memory differs", "[comm][device]") {
-  const Knobs forced = support::knobs_of({{"TUTTI_ALLREDUCE", "shm"},
-                                          {"TUTTI_BCAST", "shm"},
-                                          {"TUTTI_ALLTOALL", "shm"},
-                                          {"TUTTI_REDUCE", "shm"}});
+  const Knobs forced = test::knobs_with({{"TUTTI_ALLREDUCE", "shm"},
+                                         {"TUTTI_BCAST", "shm"},
+                                         {"TUTTI_ALLTOALL", "shm"},
+                                         {"TUTTI_REDUCE", "shm"}});
   const auto body = [](const Rank& me, Machine& machine) {
     for (const types::Count count : {1, 9, 3000, 70'000})
       for (const Collective collective :
            {Collective::allreduce, Collective::bcast, Collective::alltoall, Collective::reduce})
         try_plan(me, machine, {collective, count, me.size - 1, false, nullptr}, "by shm");
   };
-  for (const int size : {2, 3, 4}) run_machines(support::one_host(size), 8, body, forced);
+  for (const int size : {2, 3, 4}) run_machines(test::one_host(size), 8, body, forced);
 }
 
 TEST_CASE("two-byte floats of a device are summed in float32", "[comm][device]") {
-  run_machines(support::one_host(4), 9, [](const Rank& me, Machine& machine) {
+  run_machines(test::one_host(4), 9, [](const Rank& me, Machine& machine) {
     for (int round = 0; round < 6; ++round) {
       std::vector<std::uint16_t> ones(1000, 0x3c00), sums(1000, 0);  // 1.0
       comm::CollCall call;
@@ -176,7 +176,7 @@ TEST_CASE("two-byte floats of a device are summed in float32", "[comm][device]")
 
 TEST_CASE("messages of communicators go between memory of any kind", "[comm][device]") {
   for (const bool hosts_differ : {false, true}) {
-    const std::vector<int> hosts = hosts_differ ? std::vector<int>{0, 1, 1} : support::one_host(3);
+    const std::vector<int> hosts = hosts_differ ? std::vector<int>{0, 1, 1} : test::one_host(3);
     run_machines(hosts, 10, [](const Rank& me, Machine& machine) {
       const types::Datatype& type = *types::predefined_type(reference::kInt);
       for (int round = 0; round < 60; ++round) {

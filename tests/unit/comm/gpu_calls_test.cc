@@ -13,7 +13,7 @@ namespace {
 
 using namespace tutti;
 using coll::Collective;
-using support::Rank;
+using test::Rank;
 
 constexpr Handle kInt32 = 0x250, kSum = 0x21;
 constexpr std::size_t kCount = 30000;
@@ -95,13 +95,13 @@ Call make(const Rank& me, comm::Communicator& on, const comm::CollCall& call) {
 // Two ranks of one host, a GPU each, and a library that is to be used.
 void on_two_gpus(const std::function<void(const Rank&, Gpu&)>& body) {
   REQUIRE(has_standin());
-  support::run_ranks(
-      support::one_host(2),
+  test::run_ranks(
+      test::one_host(2),
       [&body](const Rank& me) {
         Gpu gpu(me.rank);
         body(me, gpu);
       },
-      support::knobs_of({{"TUTTI_GPU_SUPPORT", "yes"}, {"TUTTI_ALLREDUCE", "nccl"}}));
+      test::knobs_with({{"TUTTI_GPU_SUPPORT", "yes"}, {"TUTTI_ALLREDUCE", "nccl"}}));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace {
 using namespace tutti;
 using reference::Plan;
 using reference::Trial;
-using support::Rank;
+using test::Rank;
 
 const types::Datatype& integer() {
   return *types::predefined_type(reference::kInt);
@@ -44,7 +44,7 @@ void end_all(const Rank& me, std::vector<Pending>& pending) {
 
 TEST_CASE("all collectives run at once and end in any order", "[comm][nonblocking]") {
   for (const int size : {1, 2, 3, 5, 8})
-    support::run_ranks(support::one_host(size), [](const Rank& me) {
+    test::run_ranks(test::one_host(size), [](const Rank& me) {
       std::vector<Pending> pending;
       std::mt19937 random(static_cast<unsigned>(me.rank));
       for (const types::Count count : {0, 1, 100, 20000}) {
@@ -57,7 +57,7 @@ TEST_CASE("all collectives run at once and end in any order", "[comm][nonblockin
 }
 
 TEST_CASE("all collectives run at once over three hosts", "[comm][nonblocking][hosts]") {
-  support::run_ranks({0, 0, 1, 2, 1}, [](const Rank& me) {
+  test::run_ranks({0, 0, 1, 2, 1}, [](const Rank& me) {
     std::vector<Pending> pending;
     for (const types::Count count : {1, 3000}) {
       start_all(me, me.comm, count, pending);
@@ -68,7 +68,7 @@ TEST_CASE("all collectives run at once over three hosts", "[comm][nonblocking][h
 }
 
 TEST_CASE("blocking collectives pass nonblocking ones under way", "[comm][nonblocking]") {
-  support::run_ranks(support::one_host(4), [](const Rank& me) {
+  test::run_ranks(test::one_host(4), [](const Rank& me) {
     std::vector<Pending> pending;
     for (int round = 0; round < 20; ++round) {
       Trial slow(me.comm, {coll::Collective::allreduce, 50000, 0, false, nullptr});
@@ -85,7 +85,7 @@ TEST_CASE("blocking collectives pass nonblocking ones under way", "[comm][nonblo
 }
 
 TEST_CASE("hundreds of the same collective keep their order", "[comm][nonblocking]") {
-  support::run_ranks(support::one_host(3), [](const Rank& me) {
+  test::run_ranks(test::one_host(3), [](const Rank& me) {
     std::vector<Pending> pending;
     for (int i = 0; i < 300; ++i) {
       auto trial = std::make_unique<Trial>(
@@ -99,7 +99,7 @@ TEST_CASE("hundreds of the same collective keep their order", "[comm][nonblockin
 }
 
 TEST_CASE("null peers complete at once", "[comm][nonblocking]") {
-  support::run_ranks({0}, [](const Rank& me) {
+  test::run_ranks({0}, [](const Rank& me) {
     int value = 5;
     comm::Request* send =
         comm::isend(me.comm, p2p::Mode::synchronous, &value, 1, integer(), comm::kProcNull, 0);
@@ -115,7 +115,7 @@ TEST_CASE("null peers complete at once", "[comm][nonblocking]") {
 }
 
 TEST_CASE("messages to oneself, wildcards, probes and cancelled receives", "[comm][nonblocking]") {
-  support::run_ranks(support::one_host(2), [](const Rank& me) {
+  test::run_ranks(test::one_host(2), [](const Rank& me) {
     std::vector<int> out(30000, me.rank), in(30000, -1);
     const types::Count count = 30000;
     comm::Request* recv =
@@ -145,7 +145,7 @@ TEST_CASE("messages to oneself, wildcards, probes and cancelled receives", "[com
 }
 
 TEST_CASE("a request let go early still completes", "[comm][nonblocking]") {
-  support::run_ranks(support::one_host(2), [](const Rank& me) {
+  test::run_ranks(test::one_host(2), [](const Rank& me) {
     std::vector<int> out(200000, me.rank + 1), in(200000, 0);
     const int other = 1 - me.rank;
     comm::isend(me.comm, p2p::Mode::standard, out.data(), 200000, integer(), other, 1)->release();
@@ -185,11 +185,11 @@ TEST_CASE("threads wait for different things at once", "[comm][nonblocking][thre
       threads.emplace_back(work, std::ref(*comms[static_cast<std::size_t>(t)]), t);
     for (std::thread& thread : threads) thread.join();
   };
-  support::run_ranks(support::one_host(2), body, Knobs::defaults(), world::ThreadLevel::multiple);
+  test::run_ranks(test::one_host(2), body, Knobs::defaults(), world::ThreadLevel::multiple);
 }
 
 TEST_CASE("a cancelled communicator ends all calls on it, and no others", "[comm][nonblocking]") {
-  support::run_ranks(support::one_host(3), [](const Rank& me) {
+  test::run_ranks(test::one_host(3), [](const Rank& me) {
     comm::Runtime& runtime = me.comm.runtime();
     auto made = comm::dup(me.comm);
     me.expect(made.has_value(), "dup");
@@ -222,7 +222,7 @@ TEST_CASE("a cancelled communicator ends all calls on it, and no others", "[comm
 }
 
 TEST_CASE("of two collectives that failed each keeps its own reason", "[comm][nonblocking]") {
-  support::run_ranks(support::one_host(2), [](const Rank& me) {
+  test::run_ranks(test::one_host(2), [](const Rank& me) {
     comm::CommRef both = *comm::dup(me.comm);
     const auto broadcast = [&](std::int32_t* words, types::Count count) {
       comm::CollCall call;

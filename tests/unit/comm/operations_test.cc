@@ -7,7 +7,7 @@
 namespace {
 
 using namespace tutti;
-using support::Rank;
+using test::Rank;
 using types::Count;
 
 constexpr Handle kOps[] = {0x21, 0x22, 0x23, 0x24, 0x28, 0x29, 0x2a, 0x30, 0x31, 0x32, 0x38, 0x39};
@@ -100,7 +100,7 @@ void try_all(const Rank& me, const char* how, Count count) {
 }  // namespace
 
 TEST_CASE("every predefined operation is right on every type it accepts", "[comm]") {
-  support::run_ranks(support::one_host(3), [](const Rank& me) {
+  test::run_ranks(test::one_host(3), [](const Rank& me) {
     for (const Count count : {1, 40, 5000}) {
       try_all(me, "", count);
       try_all(me, "allreduce=shm", count);

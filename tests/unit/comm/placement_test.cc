@@ -12,7 +12,7 @@ namespace {
 using namespace tutti;
 using comm::Edge;
 using comm::Locality;
-using support::Rank;
+using test::Rank;
 
 // Ranks on hosts, otherwise free to move.
 std::vector<Locality> on_hosts(const std::vector<int>& hosts) {
@@ -65,7 +65,7 @@ TEST_CASE("inside a host, who talks much shares a cache", "[comm][placement]") {
 
 TEST_CASE("a reordered graph has its neighbours on one host", "[comm][placement][hosts]") {
   const std::vector<int> hosts = {0, 1, 0, 1};
-  support::run_ranks(hosts, [&hosts](const Rank& me) {
+  test::run_ranks(hosts, [&hosts](const Rank& me) {
     comm::Topology mine;  // 0 and 1 talk, 2 and 3 do
     mine.shape = comm::Topology::Shape::adjacent;
     mine.sources = mine.destinations = {me.rank ^ 1};

@@ -202,7 +202,7 @@ class Doomed {
     CHECK(run_->code() == Code::proc_aborted);
   }
 
-  Worlds worlds{3, {}, test::knobs_with("TUTTI_UNEXPECTED_BYTES", "256")};
+  Worlds worlds{3, {}, test::knobs_with({{"TUTTI_UNEXPECTED_BYTES", "256"}})};
   int ends = 0;
 
  private:

@@ -10,7 +10,7 @@ namespace {
 using namespace tutti;
 using enqueue::CallLine;
 using enqueue::QueuedCall;
-using support::Rank;
+using test::Rank;
 
 constexpr Handle kInt = 0x209;
 
@@ -172,17 +172,17 @@ void what_differs(const Rank& me) {
 }  // namespace
 
 TEST_CASE("numbers of a line go round", "[enqueue]") {
-  support::run_ranks({0}, numbers_go_round);
+  test::run_ranks({0}, numbers_go_round);
 }
 TEST_CASE("a queue waits for the end", "[enqueue]") {
-  support::run_ranks({0}, ends_when_it_has_ended);
+  test::run_ranks({0}, ends_when_it_has_ended);
 }
 TEST_CASE("a mark that fails, and a device that is lost", "[enqueue]") {
-  support::run_ranks({0}, what_fails);
+  test::run_ranks({0}, what_fails);
 }
 TEST_CASE("errors are kept for the next caller", "[enqueue]") {
-  support::run_ranks({0}, what_is_wrong);
+  test::run_ranks({0}, what_is_wrong);
 }
 TEST_CASE("a mismatch of a call in a queue is known as one", "[enqueue]") {
-  support::run_ranks({0, 0}, what_differs);
+  test::run_ranks({0, 0}, what_differs);
 }

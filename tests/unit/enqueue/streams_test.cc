@@ -12,7 +12,7 @@ namespace {
 
 using namespace tutti;
 using enqueue::QueuedCall;
-using support::Rank;
+using test::Rank;
 
 constexpr Handle kInt = 0x209, kSum = 0x21, kMax = 0x23;
 
@@ -188,17 +188,16 @@ void fail_by_the_library(const Rank& me) {
 #ifdef STANDIN_NCCL
 TEST_CASE("sums by a vendor's library in a stream without MPI", "[enqueue]") {
   REQUIRE(::dlopen(STANDIN_NCCL, RTLD_NOW) != nullptr);  // found by its name then
-  support::run_ranks({0, 0}, sum_by_the_library, support::knobs_of({{"TUTTI_GPU_SUPPORT", "yes"}}));
+  test::run_ranks({0, 0}, sum_by_the_library, test::knobs_with({{"TUTTI_GPU_SUPPORT", "yes"}}));
 }
 TEST_CASE("a call of a vendor's library that fails says no other call's reason", "[enqueue]") {
   REQUIRE(::dlopen(STANDIN_NCCL, RTLD_NOW) != nullptr);
-  support::run_ranks({0, 0}, fail_by_the_library,
-                     support::knobs_of({{"TUTTI_GPU_SUPPORT", "yes"}}));
+  test::run_ranks({0, 0}, fail_by_the_library, test::knobs_with({{"TUTTI_GPU_SUPPORT", "yes"}}));
 }
 #endif
 TEST_CASE("sums in a stream without MPI", "[enqueue]") {
-  support::run_ranks({0, 0}, sum_in_a_stream);
+  test::run_ranks({0, 0}, sum_in_a_stream);
 }
 TEST_CASE("the same where threads call", "[enqueue]") {
-  support::run_ranks({0, 0, 1}, sum_in_a_stream, Knobs::defaults(), world::ThreadLevel::multiple);
+  test::run_ranks({0, 0, 1}, sum_in_a_stream, Knobs::defaults(), world::ThreadLevel::multiple);
 }

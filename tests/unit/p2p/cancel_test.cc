@@ -99,7 +99,7 @@ FakeOptions options_of(unsigned seed) {
 TEST_CASE("a cancelled context ends with its code, others go on", "[p2p][cancel]") {
   for (unsigned seed = 0; seed < 120; ++seed) {
     INFO("seed " << seed);
-    Worlds worlds(kRanks, options_of(seed), knobs_with("TUTTI_UNEXPECTED_BYTES", "65536"),
+    Worlds worlds(kRanks, options_of(seed), knobs_with({{"TUTTI_UNEXPECTED_BYTES", "65536"}}),
                   bulk_of(seed));
     Traffic doomed(worlds, kCancelled, seed), alive(worlds, kAlive, seed + 1000);
     for (int i = 0; i < 30; ++i) doomed.step(i, false), alive.step(i, true);
@@ -195,7 +195,7 @@ TEST_CASE("an offer to a cancelled context ends at its sender", "[p2p][cancel]")
 TEST_CASE("late messages of a cancelled context are dropped, and cost nothing", "[p2p][cancel]") {
   // Credit comes back as if each had been received.
   const auto delayed = [](bool is_cancelled) {
-    Worlds worlds(2, {}, knobs_with("TUTTI_UNEXPECTED_BYTES", "65536"));
+    Worlds worlds(2, {}, knobs_with({{"TUTTI_UNEXPECTED_BYTES", "65536"}}));
     auto data = pattern(1000, 1);
     std::vector<std::byte> into(1000);
     worlds[0].release(worlds[0].recv(1, {kAlive, 1, 0, 0}, plain(into)));  // looks at its link

@@ -89,7 +89,7 @@ TEST_CASE("a send whose device fails tells its receiver", "[p2p][device]") {
           for (const char* room : {"4M", "4096"}) {
             INFO(variant.name << ", " << bytes << " bytes, room for " << room);
             variant.device.fails_from = 0;
-            Machines both(2, variant, knobs_with("TUTTI_UNEXPECTED_BYTES", room));
+            Machines both(2, variant, knobs_with({{"TUTTI_UNEXPECTED_BYTES", room}}));
             const auto data = pattern(700, 2);
             const Room source(both, 0, true, pattern(bytes, 1)), next(both, 0, false, data),
                 filler(both, 0, false, pattern(3'900, 3));
@@ -203,5 +203,5 @@ TEST_CASE("a rank that waits for a device sleeps and comes back", "[p2p][device]
         }
         endpoint.close();
       },
-      knobs_with("TUTTI_POLL_US", "0"));
+      knobs_with({{"TUTTI_POLL_US", "0"}}));
 }

@@ -113,7 +113,7 @@ TEST_CASE("messages match in order while their copies end in any", "[p2p][device
     // Little credit in some: short messages are then offered.
     Machines three(
         3, variant,
-        seed % 2 == 0 ? Knobs::defaults() : knobs_with("TUTTI_UNEXPECTED_BYTES", "4096"));
+        seed % 2 == 0 ? Knobs::defaults() : knobs_with({{"TUTTI_UNEXPECTED_BYTES", "4096"}}));
     std::vector<std::unique_ptr<Room>> rooms;
     std::vector<Pending*> requests;
     std::vector<std::pair<Room*, std::vector<std::byte>>> wanted;

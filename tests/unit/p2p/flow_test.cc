@@ -8,7 +8,7 @@ TEST_CASE("a flood of unexpected messages stays within the window, and all arriv
   for (const std::size_t bytes : {std::size_t{0}, std::size_t{8}, std::size_t{900}}) {
     INFO(bytes << " bytes each");
     constexpr std::size_t kWindow = 65536;
-    Worlds worlds(2, {}, knobs_with("TUTTI_UNEXPECTED_BYTES", std::to_string(kWindow)));
+    Worlds worlds(2, {}, knobs_with({{"TUTTI_UNEXPECTED_BYTES", std::to_string(kWindow)}}));
     constexpr int kCount = 5000;
     auto data = pattern(bytes, 1);
     std::vector<std::byte> into(bytes);
@@ -72,7 +72,7 @@ TEST_CASE("while there is memory, kept messages cost their sender nothing", "[p2
 }
 
 TEST_CASE("credit comes back in one direction of traffic without end", "[p2p][flow]") {
-  Worlds worlds(2, {}, knobs_with("TUTTI_UNEXPECTED_BYTES", "16384"));
+  Worlds worlds(2, {}, knobs_with({{"TUTTI_UNEXPECTED_BYTES", "16384"}}));
   auto data = pattern(512, 1);
   std::vector<std::byte> into(512);
   int refused = 0;
@@ -109,7 +109,7 @@ TEST_CASE("two ranks that flood each other before receiving both finish", "[p2p]
           endpoint.release(each);
         }
       },
-      knobs_with("TUTTI_UNEXPECTED_BYTES", "65536"));
+      knobs_with({{"TUTTI_UNEXPECTED_BYTES", "65536"}}));
 }
 
 TEST_CASE("a sender that sleeps on a full lane is woken by its receiver", "[p2p][flow]") {

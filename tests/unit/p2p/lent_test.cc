@@ -216,5 +216,5 @@ TEST_CASE("a sender whose lane is lent out is woken when a loan ends", "[p2p][de
         }
         endpoint.close();
       },
-      knobs_with("TUTTI_POLL_US", "0"));
+      knobs_with({{"TUTTI_POLL_US", "0"}}));
 }

@@ -146,7 +146,7 @@ TEST_CASE("a peer that ended before it was linked is lost, whichever links are n
       if (host == 1 && links == "shm") continue;  // does not reach
       INFO(links << ", host " << host);
       auto wireups = wireup::in_threads({0, host, host});
-      auto opened = Endpoint::open(*wireups[0], knobs_with("TUTTI_LINK", links));
+      auto opened = Endpoint::open(*wireups[0], knobs_with({{"TUTTI_LINK", links}}));
       REQUIRE(opened.has_value());
       Endpoint& endpoint = **opened;
       std::vector<std::byte> into(8);
@@ -191,7 +191,7 @@ TEST_CASE("a receive from a rank out of reach leaves the other receives alone", 
     endpoint.send(Mode::standard, 0, {1, 0, 2, 0}, plain(data));
     while (!third->done) endpoint.progress();
   };
-  in_ranks({0, 1}, body, knobs_with("TUTTI_LINK", "shm"));
+  in_ranks({0, 1}, body, knobs_with({{"TUTTI_LINK", "shm"}}));
 }
 
 // Goodbye is the last that comes of a peer, so it answers nothing any more: offers, what waits for

@@ -37,7 +37,7 @@ struct Wanted {
 class Play {
  public:
   Play(int senders, unsigned seed, const FakeOptions& options)
-      : worlds_(senders + 1, options, knobs_with("TUTTI_UNEXPECTED_BYTES", "20000")),
+      : worlds_(senders + 1, options, knobs_with({{"TUTTI_UNEXPECTED_BYTES", "20000"}})),
         random_(seed),
         senders_(senders) {}
 

@@ -31,8 +31,9 @@ TEST_CASE("a key of any length reaches the receiver, or the message is sent by f
         FakeOptions options = readable();
         options.key_bytes = key_bytes;
         // Room for two keys of 1000 bytes at a time.
-        Worlds worlds(2, options,
-                      has_room ? Knobs::defaults() : knobs_with("TUTTI_UNEXPECTED_BYTES", "2400"));
+        Worlds worlds(
+            2, options,
+            has_room ? Knobs::defaults() : knobs_with({{"TUTTI_UNEXPECTED_BYTES", "2400"}}));
         std::vector<std::vector<std::byte>> out, in;
         std::vector<Pending*> requests;
         for (std::size_t i = 0; i < kMessages; ++i) out.push_back(pattern(kBytes, i));
@@ -73,7 +74,7 @@ TEST_CASE("a key of any length reaches the receiver, or the message is sent by f
 TEST_CASE("a key that was paid for and recalled gives its credit back", "[p2p][regions]") {
   FakeOptions options = readable();
   options.key_bytes = 1000;
-  Worlds worlds(2, options, knobs_with("TUTTI_UNEXPECTED_BYTES", "1200"));
+  Worlds worlds(2, options, knobs_with({{"TUTTI_UNEXPECTED_BYTES", "1200"}}));
   auto data = pattern(5000, 1);
   std::vector<std::byte> into(5000);
   for (int i = 0; i < 20; ++i) {

@@ -2,22 +2,15 @@
 #include <map>
 
 #include "catch.h"
+#include "knobs.h"
 #include "select/on_gpus.h"
 #include "select/select.h"
 
 using namespace tutti;
 using coll::Collective;
+using test::knobs_with;
 
 namespace {
-
-Knobs knobs_with(const std::map<std::string, std::string>& values) {
-  auto knobs = Knobs::read([&](const char* name) -> const char* {
-    const auto it = values.find(name);
-    return it == values.end() ? nullptr : it->second.c_str();
-  });
-  REQUIRE(knobs);
-  return *knobs;
-}
 
 select::TeamFacts one_host(int size) {
   select::TeamFacts facts;

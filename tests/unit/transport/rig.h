@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "catch.h"
+#include "knobs.h"
 #include "transport/transport.h"
 #include "wireup/wireup.h"
 
@@ -82,15 +83,6 @@ struct CountedDone : Done {
     };
   }
 };
-
-inline Knobs knobs_with(std::map<std::string, std::string> values) {
-  const auto knobs = Knobs::read([&](const char* name) -> const char* {
-    const auto found = values.find(name);
-    return found == values.end() ? nullptr : found->second.c_str();
-  });
-  REQUIRE(knobs.has_value());
-  return *knobs;
-}
 
 // One rank with all the transports it could open.
 struct End {

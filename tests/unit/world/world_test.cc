@@ -13,7 +13,7 @@
 namespace {
 
 using namespace tutti;
-using support::Rank;
+using test::Rank;
 
 constexpr Handle kInt = 0x209, kSum = 0x21;
 
@@ -54,29 +54,29 @@ void greet_and_sum(const Rank& me) {
 }  // namespace
 
 TEST_CASE("two ranks of one host greet each other and sum", "[world]") {
-  support::run_ranks({0, 0}, greet_and_sum);
+  test::run_ranks({0, 0}, greet_and_sum);
 }
 
 TEST_CASE("a world of one works", "[world]") {
-  support::run_ranks({0}, greet_and_sum);
+  test::run_ranks({0}, greet_and_sum);
 }
 
 TEST_CASE("eight ranks of one host greet each other and sum", "[world]") {
-  support::run_ranks(support::one_host(8), greet_and_sum);
+  test::run_ranks(test::one_host(8), greet_and_sum);
 }
 
 TEST_CASE("ranks of two hosts greet each other and sum", "[world]") {
-  support::run_ranks({0, 1, 1, 0}, greet_and_sum);
+  test::run_ranks({0, 1, 1, 0}, greet_and_sum);
 }
 
 TEST_CASE("any number of worlds, one after another", "[world]") {
-  for (int round = 0; round < 20; ++round) support::run_ranks({0, 0, 0}, greet_and_sum);
+  for (int round = 0; round < 20; ++round) test::run_ranks({0, 0, 0}, greet_and_sum);
 }
 
 TEST_CASE("a helper receives while the program computes", "[world]") {
   std::atomic<bool> was_taken{false};
-  const Knobs knobs = support::knobs_of({{"TUTTI_PROGRESS_US", "100"}});
-  support::run_ranks(
+  const Knobs knobs = test::knobs_with({{"TUTTI_PROGRESS_US", "100"}});
+  test::run_ranks(
       {0, 0},
       [&was_taken](const Rank& me) {
         const types::Datatype& type = *types::predefined_type(kInt);
@@ -120,7 +120,7 @@ TEST_CASE("a helper moves a long collective by itself while the program computes
   REQUIRE(::sched_getaffinity(0, sizeof allowed, &allowed) == 0);
   if (CPU_COUNT(&allowed) < 2) return;  // no core is free, and so nobody helps
   constexpr std::uint32_t kCores = 64;  // as if
-  support::run_ranks(
+  test::run_ranks(
       {0, 0},
       [](const Rank& me) {
         me.expect(!me.world.is_gated(), "nobody helps before there is work");

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Docs hold: links to files resolve, every room of lib and launcher has a short README, and the sources
+"""Docs hold: links to files resolve, every room has a short README that names its sources, and the sources
 that pages and comments name are there."""
+import fnmatch
 import re
 
 import tree
@@ -11,6 +12,9 @@ NAMED = re.compile(r"`((?:lib|launcher|bindings|tests|benchmarks|docs|hostfiles|
 
 # Sources as pages and comments name them: `schedules.cc`, `line.{h,cc}`, `shm/lane.h`, (comm/duplication.cc).
 QUOTED = re.compile(r"`([\w./-]+\.(?:cc|h|cu|py|\{[\w.,]+\}))`")
+# In a room's README also `waiter.*`, `gpu_*.cc`, and `shm/` for all of a folder, `<collective>/` of any.
+ANY_END = re.compile(r"`([\w*]+)\.(?:\*|cc|h|\{h,cc\})`")
+FOLDER = re.compile(r"`(<\w+>|\w+)/")
 SPOKEN = re.compile(r"//.*?([\w/-]+\.(?:cc|cu))\b")
 
 WRITTEN = {"mpi.h", "bodies.h"}  # by the generator
@@ -36,6 +40,37 @@ def source_problems():
             for source in sources_of(found):
                 if source.removeprefix("./") not in ends:
                     yield f"{name}: names {source}, which is not there"
+
+
+def rooms():
+    for root in ("lib", "launcher"):
+        yield from sorted(path for path in (tree.ROOT / root).iterdir() if path.is_dir())
+    yield tree.ROOT / "bindings/mpi"
+
+
+def room_problems():
+    """A room's README names each of its sources, by its stem or its folder, and as its own none that it has not."""
+    for room in rooms():
+        readme = room / "README.md"
+        if not readme.exists():
+            yield f"{tree.name(room)}: has no README.md"
+            continue
+        text = readme.read_text()
+        if len(text.splitlines()) > 40:
+            yield f"{tree.name(readme)}: over 40 lines"
+        own = [path.relative_to(room) for path in tree.files(".cc", ".h", ".cu") if path.is_relative_to(room)]
+        quoted = [source for found in QUOTED.findall(text) for source in sources_of(found)]
+        # The door has the room's name, and a program's main its own.
+        stems = {room.name, "main", *ANY_END.findall(text), *(source.rpartition(".")[0] for source in quoted)}
+        folders = {"*" if name[0] == "<" else name for name in FOLDER.findall(text)}
+        for path in own:
+            in_folder = len(path.parts) > 1 and any(fnmatch.fnmatch(path.parts[0], name) for name in folders)
+            if not in_folder and not any(fnmatch.fnmatch(path.stem, stem) for stem in stems):
+                yield f"{tree.name(readme)}: does not name {path}"
+        names = {path.name for path in own} | WRITTEN
+        for source in quoted:
+            if "/" not in source and not source.endswith(".py") and source not in names:
+                yield f"{tree.name(readme)}: names {source}, which is not in this room"
 
 
 def decision_problems():
@@ -65,14 +100,7 @@ def main():
         for target in NAMED.findall(page.read_text(errors="replace")):
             if not (tree.ROOT / target.rstrip("/")).exists():
                 problems.append(f"{tree.name(page)}: names {target}, which is not there")
-    for root in ("lib", "launcher"):
-        for room in sorted(path for path in (tree.ROOT / root).iterdir() if path.is_dir()):
-            readme = room / "README.md"
-            if not readme.exists():
-                problems.append(f"{tree.name(room)}: has no README.md")
-            elif len(readme.read_text().splitlines()) > 40:
-                problems.append(f"{tree.name(readme)}: over 40 lines")
-    problems += [*decision_problems(), *source_problems()]
+    problems += [*room_problems(), *decision_problems(), *source_problems()]
     tree.finish(problems, len(pages))
 
 

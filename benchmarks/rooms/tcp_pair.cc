@@ -1,7 +1,6 @@
 // The tcp transport alone, beside a bare busy-polled socket between the same two processes:
 // half round trips of 8 B to 1 MiB, alternating, medians.
 #include <arpa/inet.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -16,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/unique_fd.h"
+#include "bind.h"
 #include "transport/tcp/interfaces.h"
 #include "transport/tcp/socket.h"
 #include "transport/transport.h"
@@ -25,13 +25,6 @@ using namespace tutti;
 using namespace tutti::transport;
 
 namespace {
-
-void bind_to(int core) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(core, &set);
-  ::sched_setaffinity(0, sizeof set, &set);
-}
 
 // Gives the address of a receive buffer, as p2p does for a posted receive.
 class Receiver final : public Sink {

@@ -2,7 +2,6 @@
 // exchange of a cache line. Two processes on two cores; the crowd on the same two.
 //
 // Usage: shm_ring [frame_bytes | crowd]
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "bind.h"
 #include "transport/transport.h"
 #include "wireup/wireup.h"
 
@@ -23,13 +23,6 @@ using namespace tutti;
 using namespace tutti::transport;
 
 namespace {
-
-void bind_to(int core) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(core, &set);
-  ::sched_setaffinity(0, sizeof set, &set);
-}
 
 // Copies what arrives to one place, as p2p does for a posted receive.
 class Copier final : public Sink {

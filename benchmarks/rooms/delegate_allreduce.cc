@@ -4,7 +4,6 @@
 // Ranks are threads of one process, bound to cores in turn when each can have one. Prints a bare
 // exchange of cache lines (the floor), barrier, bcast and allreduce by size: medians of batches.
 // Run it alone: it needs all cores.
-#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "bind.h"
 #include "world/world.h"
 
 namespace {
@@ -28,13 +28,6 @@ struct alignas(64) Line {
   std::atomic<std::uint64_t> word{0};
 };
 Line g_lines[2];
-
-void bind_to(int core) {
-  cpu_set_t one;
-  CPU_ZERO(&one);
-  CPU_SET(core, &one);
-  ::sched_setaffinity(0, sizeof one, &one);
-}
 
 bool g_best = false;
 

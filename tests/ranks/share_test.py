@@ -14,7 +14,6 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 import jobs  # noqa: E402
 
 PRUN, SHARE = sys.argv[1:]
-AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 # They meet by PMIx and by PMI-1, as under srun.
 LAUNCHERS = (["mpirun.openmpi", "--oversubscribe"], ["mpiexec.hydra"])
 
@@ -27,7 +26,7 @@ def judge(what, said, ranks):
 
 
 def by_launcher(what, command, ranks, words=()):
-    done = subprocess.run([*command, SHARE, *words], env=dict(os.environ, **AS_ROOT), stdin=subprocess.DEVNULL,
+    done = subprocess.run([*command, SHARE, *words], env=dict(os.environ, **jobs.AS_ROOT), stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=200)
     judge(what, done.stdout, ranks)
     if done.returncode != 0 and not words:

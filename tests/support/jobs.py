@@ -10,6 +10,7 @@ import tempfile
 import time
 
 LIMIT_S = 60  # generous: a loaded machine is no failure
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}  # without these Open MPI's mpirun refuses
 
 
 def processes_with(mark):
@@ -184,6 +185,11 @@ class Sshd:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+def written_to(log):
+    """What is in a file by now. pread: the offset is shared with those who write, and moving it would lose their text."""
+    return os.pread(log.fileno(), os.fstat(log.fileno()).st_size, 0).decode(errors="replace")
+
+
 class Started:
     """A process that runs while the test goes on, and what it says."""
 
@@ -193,8 +199,7 @@ class Started:
                                         env=environment, start_new_session=True)
 
     def said(self):
-        # pread: the offset is shared with those who write, and moving it would lose their text.
-        return os.pread(self.log.fileno(), os.fstat(self.log.fileno()).st_size, 0).decode(errors="replace")
+        return written_to(self.log)
 
     def wait(self, limit_s=LIMIT_S):
         try:
@@ -222,8 +227,7 @@ class Job:
                                      stderr=self.log, start_new_session=True, **popen)
 
     def said(self):
-        # pread: the offset is shared with those who write, and moving it would lose their text.
-        return os.pread(self.log.fileno(), os.fstat(self.log.fileno()).st_size, 0).decode(errors="replace")
+        return written_to(self.log)
 
     def ranks(self):
         """Pids of the ranks themselves: a forked daemon's command line is prun's."""

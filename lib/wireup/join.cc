@@ -26,8 +26,7 @@ bool is_rank_without_variables() {
          maker.pid == ::getppid() && ::prctl(PR_GET_PDEATHSIG, &deadly) == 0 && deadly == SIGKILL;
 }
 
-}  // namespace
-
+// The sign of another launcher with more than one rank, as "NAME=value", or empty.
 std::string foreign_launcher(const Lookup& getenv) {
   // Each of these names a number of ranks; more than one means a world that we would miss.
   constexpr std::array<const char*, 5> kSizes{
@@ -40,6 +39,8 @@ std::string foreign_launcher(const Lookup& getenv) {
   }
   return {};
 }
+
+}  // namespace
 
 Result<void> check_rank(std::optional<std::int64_t> rank, std::optional<std::int64_t> size,
                         const std::string& said) {

@@ -122,7 +122,5 @@ std::vector<std::unique_ptr<Wireup>> in_threads(const std::vector<int>& hosts);
 // Clients by way of being started; join() chooses.
 Result<std::unique_ptr<Wireup>> join_prun(const Lookup& getenv);
 Result<std::unique_ptr<Wireup>> join_alone(const Lookup& getenv);
-// The sign of another launcher with more than one rank, as "NAME=value", or empty.
-std::string foreign_launcher(const Lookup& getenv);
 
 }  // namespace tutti::wireup

@@ -74,8 +74,8 @@ struct Communicator::State {
   using Schedules = std::map<Key, std::shared_ptr<Prepared>>;
   Schedules<ScheduleKey> prepared;
   Schedules<CountsKey> prepared_by_counts;
-  static constexpr std::size_t kMostPrepared = 64;
-  static constexpr std::size_t kMostIdle = 4;
+  static constexpr std::size_t kMostPrepared = 64;  // of either kind
+  static constexpr std::size_t kMostIdle = 4;       // runs of one schedule, kept bound
 
   // Calls so far by kind, and a hash over them: what remember() tells the daemon.
   struct Order {

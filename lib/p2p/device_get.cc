@@ -14,6 +14,7 @@
 namespace tutti::p2p {
 namespace {
 
+// Messages in a row that a peer has granted, without having read one (record 0064).
 constexpr std::uint32_t kMostUnread = 8;
 // What is packed for its reader from so many bytes on: a device has no memory for less.
 constexpr std::uint64_t kPackedFrom = std::uint64_t{16} << 10;

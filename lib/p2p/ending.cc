@@ -11,6 +11,8 @@
 namespace tutti::p2p {
 namespace {
 
+// What no receive waits for at everybody's end is taken back after this (record 0025); what moves
+// may take so long before it is told of; a goodbye is a courtesy to who may have ended already.
 constexpr std::int64_t kUntakenPatience_ns = 1'000'000'000;
 constexpr std::int64_t kFlushPatience_ns = 10'000'000'000;
 constexpr std::int64_t kGoodbyePatience_ns = 200'000'000;

@@ -75,7 +75,7 @@ class Ways {
   }
 
  private:
-  static constexpr std::uint32_t kMostTogether = 64;
+  static constexpr std::uint32_t kMostTogether = 64;  // messages of a stretch that is judged
   const Judge& judge_of(std::uint64_t bytes) const {
     return judges_[size_class(bytes, least_, kSizes)];
   }

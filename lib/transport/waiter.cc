@@ -33,10 +33,11 @@ namespace {
 
 using wireup::SleepState;
 
+// A wait's first sleep, if nothing wakes it; each further one is twice as long.
 constexpr int kFirstSleepMs = 100;
 constexpr int kLongestSleepMs = 1000;
 constexpr int kUnsignalledSleepMs = 1;  // while nothing wakes us when what we wait for has come
-constexpr int kMostDoublings = 10;
+constexpr int kMostDoublings = 10;      // more would not fit an int
 
 }  // namespace
 

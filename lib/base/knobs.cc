@@ -102,7 +102,7 @@ std::vector<KnobRow> all_rows() {
 
 const std::vector<KnobRow> kRows = all_rows();
 
-// What a knob of unit "name" may say, where that is known here; several are parted by commas.
+// What a knob of unit "name" may say, where that is known here.
 std::vector<std::string> words_of(std::string_view knob) {
   if (knob == "TUTTI_LINK") return {"auto", "self", "shm", "cuda_ipc", "ucx", "tcp"};
   if (knob == "TUTTI_SINGLE_COPY" || knob == "TUTTI_SHARED_CORES") return {"auto", "on", "off"};
@@ -117,9 +117,12 @@ std::vector<std::string> words_of(std::string_view knob) {
 Result<void> check_words(const KnobRow& row, const std::string& value) {
   const auto known = words_of(row.name);
   if (known.empty()) return {};
-  for (const std::string& part : text::split(value, ',')) {
-    const auto word = text::trim(part);
-    if (word.empty() || std::find(known.begin(), known.end(), word) != known.end()) continue;
+  // Links may be several, parted by commas. Of anything else there is one.
+  const bool is_list = std::strcmp(row.name, "TUTTI_LINK") == 0;
+  for (const std::string& part : is_list ? text::split(value, ',') : std::vector{value}) {
+    const auto word = is_list ? text::trim(part) : std::string_view(part);
+    const bool is_nothing = is_list && word.empty();
+    if (is_nothing || std::find(known.begin(), known.end(), word) != known.end()) continue;
     std::string all;
     for (const std::string& each : known) all += (all.empty() ? "" : ", ") + each;
     return fail(Code::arg, std::string(row.name) + " names '" + std::string(word) +

@@ -69,8 +69,9 @@ def rank_variables():
 
 
 def page():
+    of_ranks = {name for name, _ in rank_variables()}  # by options of prun
     lines = [f"| `{name}` | {unit} | {fallback or '(empty)'} | {owner} | {why} |\n"
-             for name, unit, fallback, owner, why in knobs()]
+             for name, unit, fallback, owner, why in knobs() if name not in of_ranks]
     rows = [f"| `{name}` | {meaning} |\n" for name, meaning in rank_variables()]
     return HEAD + "".join(lines) + MIDDLE + "".join(rows)
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "catch.h"
 
@@ -31,6 +32,21 @@ TEST_CASE("a word that a knob does not know is refused with those it does", "[ba
     REQUIRE_FALSE(wrong);
     CHECK(wrong.error().text.find(std::string(knob) + " names 'nope'") != std::string::npos);
     CHECK(wrong.error().text.find("auto") != std::string::npos);
+  }
+}
+
+TEST_CASE("of words but links a knob takes one", "[base]") {
+  for (const auto& [knob, value] : {std::pair{"TUTTI_SINGLE_COPY", "on,off"},
+                                    {"TUTTI_MISMATCH", "end,off"},
+                                    {"TUTTI_LINK_SECURITY", "none,encrypted"},
+                                    {"TUTTI_LINK_SECURITY", " encrypted"},
+                                    {"TUTTI_GPU_SUPPORT", ","}}) {
+    CAPTURE(knob, value);
+    const auto wrong = Knobs::read(
+        [&](const char* name) { return std::strcmp(name, knob) == 0 ? value : nullptr; });
+    REQUIRE_FALSE(wrong);
+    CHECK(wrong.error().text.find("'" + std::string(value) + "', which is none of") !=
+          std::string::npos);
   }
 }
 

@@ -139,6 +139,8 @@ class TcpRail final : public Transport {
     traits.is_rail = true;
     traits.bulk_from = kRailFrom;
     traits.max_frame = kRailFrame;
+    // GPU memory, too, which comes and goes through the host's (p2p/copies.cc).
+    traits.kinds = kinds_of(MemoryKind::host) | kinds_of(MemoryKind::cuda);
     return traits;
   }
   Blob address() const override { return {}; }

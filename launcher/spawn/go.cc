@@ -58,6 +58,10 @@ Result<UniqueFd> connect_to(const HostAndPort& where) {
   UniqueFd fd;
   for (const addrinfo* one = found; one != nullptr && !fd.is_open(); one = one->ai_next) {
     UniqueFd each(::socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (!each.is_open()) {
+      problem = std::strerror(errno);
+      continue;
+    }
     const timeval limit{5, 0};
     ::setsockopt(each.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     if (::connect(each.get(), one->ai_addr, one->ai_addrlen) != 0)

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "base/pass_fd.h"
@@ -79,10 +80,21 @@ Result<void> plug(const LinkRequest& request, int number, const VirtualLink& lin
   return shape_link(port, link.rate, link.delay);
 }
 
-// Answers a request: an empty datagram for success, else the reason.
+// Answers a request: kDone, else the reason. Nothing is what a switch that was killed says.
+constexpr std::string_view kDone = "done";
+
 void answer(int to, const Result<void>& outcome) {
-  const std::string text = outcome ? std::string() : outcome.error().text;
+  const std::string_view text = outcome ? kDone : std::string_view(outcome.error().text);
   (void)::send(to, text.data(), text.size(), MSG_NOSIGNAL);  // a host that died needs no answer
+}
+
+Result<void> hear_answer(int from) {
+  std::array<char, 1024> text{};
+  const ssize_t length = ::recv(from, text.data(), text.size(), 0);
+  if (length <= 0) return fail(Code::spawn, kSwitchKilled);
+  const std::string_view said(text.data(), static_cast<std::size_t>(length));
+  if (said == kDone) return {};
+  return fail(Code::spawn, std::string(said));
 }
 
 bool receive_request(int socket, LinkRequest* request, UniqueFd* reply) {
@@ -183,10 +195,7 @@ Result<VirtualNet> VirtualNet::create(std::vector<std::string> names, VirtualLin
     run_switch(theirs.get(), net.maker_, net.link_);
   }
   theirs.reset();  // else a switch that was killed would be waited for
-  std::array<char, 1024> text{};
-  const ssize_t length = ::recv(net.requests_.get(), text.data(), text.size(), 0);
-  if (length > 0) return fail(Code::spawn, {text.data(), static_cast<std::size_t>(length)});
-  if (length < 0) return fail(Code::spawn, "virtual hosts: the switch process gave no answer");
+  TUTTI_DO(hear_answer(net.requests_.get()));
   return net;
 }
 
@@ -217,13 +226,9 @@ Result<void> VirtualNet::ask_for_link() {
   LinkRequest request{static_cast<std::int32_t>(::getpid())};
   if (!send_with_fd(requests_.get(), {reinterpret_cast<const char*>(&request), sizeof request},
                     theirs.get()))
-    return fail(Code::spawn, "virtual hosts: the switch process is gone");
+    return fail(Code::spawn, kSwitchKilled);
   theirs.reset();
-  std::array<char, 1024> text{};
-  const ssize_t length = ::recv(ours.get(), text.data(), text.size(), 0);
-  if (length > 0) return fail(Code::spawn, {text.data(), static_cast<std::size_t>(length)});
-  if (length < 0) return fail(Code::spawn, std::string("virtual hosts: ") + std::strerror(errno));
-  return {};
+  return hear_answer(ours.get());
 }
 
 Result<void> VirtualNet::enter(int host) {

@@ -24,6 +24,8 @@ struct VirtualLink {
   std::string delay;  // one way: "50us"; empty: none
 };
 
+inline constexpr const char* kSwitchKilled = "the process that held the virtual network was killed";
+
 class VirtualNet {
  public:
   // Forks the switch process. Errors: the kernel or the container forbids namespaces, or `ip`

@@ -110,8 +110,7 @@ void Virtual::start(const std::vector<control::HostPart>& hosts) {
   if (!switch_ended_.is_open()) return;
   loop_.on_readable(switch_ended_.get(), [this, first = hosts.front().host] {
     loop_.forget(switch_ended_.get());
-    reports_.failed(first, status::of(status::ExitStatus::host_lost),
-                    "the process that held the virtual network was killed");
+    reports_.failed(first, status::of(status::ExitStatus::host_lost), kSwitchKilled);
   });
 }
 

@@ -1,9 +1,12 @@
 // Virtual hosts: made without root, joined by a real TCP stack, gone with their processes.
 #include "spawn/namespaces.h"
 
+#include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -48,6 +51,35 @@ TEST_CASE("virtual hosts have names, addresses and a way to each other", "[spawn
                    VirtualNet::ipv4(0)) == 0);
   CHECK(run_on(*net, 0, "ip -o addr show dev eth0 | grep -q " + VirtualNet::ipv6(0)) == 0);
   CHECK(run_on(*net, 1, "test \"$(id -u)\" = " + std::to_string(::geteuid())) == 0);
+}
+
+TEST_CASE("a host that is being made hears that its network is gone", "[spawn]") {
+  auto net = VirtualNet::create({"a"}, {});
+  if (!net) {
+    WARN("skipped: " + net.error().text);
+    return;
+  }
+  const auto network_of = [](const std::string& process) {
+    std::array<char, 64> name{};
+    const ssize_t length =
+        ::readlink(("/proc/" + process + "/ns/net").c_str(), name.data(), name.size());
+    return std::string(name.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
+  };
+  const tutti::UniqueFd network_holder = net->switch_ended();
+  const auto tell_holder = [&network_holder](int signal) {
+    return ::syscall(SYS_pidfd_send_signal, network_holder.get(), signal, nullptr, 0);
+  };
+  REQUIRE(tell_holder(SIGSTOP) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto entered = net->enter(0);
+    ::_exit(!entered && entered.error().text == kSwitchKilled ? 7 : 1);
+  }
+  while (network_of(std::to_string(child)) == network_of("self")) ::usleep(1000);
+  CHECK(tell_holder(SIGKILL) == 0);  // the host waits for its link, or is about to ask for it
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 7));
 }
 
 TEST_CASE("a link's rate is set on both ends, a wrong one refused in words", "[spawn]") {

@@ -289,9 +289,10 @@ struct HostFailed {
 // up: a remark for the user.
 struct Note {
   std::string text;
+  bool is_of_host = false;  // who shows it says of which host it is, or of which ones
   template <class F>
   void fields(F&& f) {
-    f("text", text);
+    f("text", text), f("is_of_host", is_of_host);
   }
 };
 

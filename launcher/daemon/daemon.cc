@@ -257,14 +257,14 @@ void Daemon::handle(const control::Prepare& prepare) {
                                value_in(place_.environment, "CUDA_VISIBLE_DEVICES"));
       machine_ = std::move(*machine);
     } else {
-      say(control::Note{"host " + prepare.name + ": " + machine.error().text});
+      say(control::Note{machine.error().text, true});
     }
   }
   control::Hello hello = hello_from(place_, machine_);
   if (std::string chosen = control::address_among(prepare.interfaces); !chosen.empty())
     hello.own_address = std::move(chosen);
   else if (const std::string none = control::none_among(prepare.interfaces); !none.empty())
-    say(control::Note{"host " + prepare.name + ": " + none});
+    say(control::Note{none, true});
   say(hello);
 }
 

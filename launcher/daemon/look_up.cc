@@ -34,8 +34,7 @@ App look_up_app(const control::AppPart& part, const Wanted& wanted,
     }
     const std::string home = value_in(wanted.environment, "HOME");
     app.directory = no_folder(home).empty() ? home : "/";
-    notes.push_back("host " + wanted.host + " has " + problem + "; its ranks start in " +
-                    app.directory);
+    notes.push_back(problem + "; ranks start in " + app.directory);
   }
   RankFacts facts;
   facts.program = &part;

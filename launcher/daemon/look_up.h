@@ -24,9 +24,8 @@ struct Wanted {
   std::vector<std::string> environment;  // the daemon's
   std::string directory;                 // where ranks work unless told; empty: as the head says
   std::string library_folder;            // behind those of LD_LIBRARY_PATH; may be empty
-  std::string host;
-  std::vector<std::string> files;  // to be written; empty ones are skipped
-  bool appends = false;            // they stay as they are
+  std::vector<std::string> files;        // to be written; empty ones are skipped
+  bool appends = false;                  // they stay as they are
 };
 
 struct Found {

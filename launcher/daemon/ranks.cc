@@ -93,13 +93,8 @@ Result<void> Ranks::launch(control::Launch launch, const Place& place) {
 
 // What is to be asked of file systems before a rank can start.
 Wanted Ranks::wanted() const {
-  Wanted wanted{launch_.apps,
-                place_.environment,
-                place_.directory,
-                place_.library_folder,
-                launch_.hosts.at(static_cast<std::size_t>(place_.host)),
-                {},
-                launch_.output.appends};
+  Wanted wanted{launch_.apps, place_.environment,    place_.directory, place_.library_folder,
+                {},           launch_.output.appends};
   for (const RankProcess& rank : ranks_)
     for (const int stream : {0, 1}) {
       const std::string& pattern = stream == 0 ? launch_.output.out_file : launch_.output.err_file;
@@ -111,7 +106,7 @@ Wanted Ranks::wanted() const {
 }
 
 void Ranks::on_found(Found&& found) {
-  for (const std::string& note : found.notes) say_(control::Note{note});
+  for (const std::string& note : found.notes) say_(control::Note{note, true});
   apps_ = std::move(found.apps);
   for (RankProcess& rank : ranks_)
     for (const int stream : {0, 1}) {

@@ -19,7 +19,7 @@ void Ranks::make_servers() {
     for (const int stream : {0, 1}) read_waiting(ending, stream);
     say_(control::RankAborts{rank, status, reason, false});
   };
-  reports.note = [this](const std::string& line) { say_(control::Note{line}); };
+  reports.note = [this](const std::string& line) { say_(control::Note{line, true}); };
   reports.gather = [this](const control::Gather& part) {
     if (launch_.hosts.size() > 1) return say_(part);
     loop_.post([this, all = control::Gathered{part.name, {part.part}}] { servers_.hear(all); });

@@ -47,7 +47,7 @@ class Head {
   void handle(int, const control::Used& used) { observation_.take(used); }
   void handle(int host, const control::Seen& seen) { observation_.take(host, seen); }
   void handle(int, const control::Stack& stack) { observation_.take(stack); }
-  void handle(int, const control::Note& note) { streams_.terminal().say(note.text); }
+  void handle(int host, const control::Note& note);
   void handle(int host, const control::Addresses& addresses);
   void handle(int host, const control::Gather& part) { exchange_.take(host, part); }
   void handle(int, const control::Fetch& fetch) { exchange_.pass(fetch); }

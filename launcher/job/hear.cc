@@ -26,6 +26,11 @@ void Head::handle(int host, const control::Hello&) {
   if (all_here && course_.state == State::starting) launch();
 }
 
+void Head::handle(int host, const control::Note& note) {
+  if (note.is_of_host) return machine_.remark_of_host(host, note.text);
+  streams_.terminal().say(note.text);
+}
+
 void Head::handle(int, const control::Started&) {
   const bool all_run = hosts_.all([](const Hosts::Facts& one) { return one.started; });
   if (all_run && course_.state == State::launching) machine_.enter(State::running);

@@ -6,6 +6,7 @@
 #include "base/environment.h"
 #include "control/addresses.h"
 #include "daemon/daemon.h"
+#include "job/alike.h"
 #include "status/status.h"
 
 namespace tutti::launch::job {
@@ -41,17 +42,12 @@ void Hosts::close() {
 }
 
 std::string Hosts::awaited() const {
-  std::string names;
-  int more = 0;
+  std::vector<std::string> names;
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     const bool here = course_.state == State::starting ? hosts_[i].said_hello : hosts_[i].started;
-    if (here || hosts_[i].left) continue;
-    if (names.size() > 60)
-      ++more;
-    else
-      names.append(names.empty() ? "" : ", ").append(request_.plan.hosts[i].name);
+    if (!here && !hosts_[i].left) names.push_back(request_.plan.hosts[i].name);
   }
-  return more > 0 ? names + " and " + std::to_string(more) + " more" : names;
+  return listed(names);
 }
 
 void Hosts::send(int index, const control::Message& message) {

@@ -53,8 +53,10 @@ void StateMachine::enter(State state) {
       hosts_.send_all(control::End{kGraceMs});
     }
   } else if (state == State::running) {
+    say_what_hosts_said();
     settle_soon();
   } else if (state == State::leaving) {
+    say_what_hosts_said();
     terminal_.stop_input();
     hosts_.say_bye({ending_.status(), comes_again()});
     hosts_.drop_those_that_never_came();
@@ -118,14 +120,26 @@ void StateMachine::fail(int status, const std::string& line, Cause cause) {
 }
 
 void StateMachine::host_failed(int index, int status, const std::string& reason) {
-  const std::string line = "host " + hosts_.name_of(index) + ": " + reason;
-  // While hosts are started every reason counts: each is its own cure.
-  if (!course_.is_launched && ending_.has_failed() && course_.state == State::ending &&
-      reason != last_reason_)
+  if (!course_.is_launched) {
+    // Every reason counts: each is its own cure.
+    if (course_.state != State::leaving) before_run_.add(index, reason);
+    return fail(failure_of(status), "");
+  }
+  const std::string& name = hosts_.name_of(index);
+  if (course_.state != State::leaving) ending_.lose(name);
+  fail(failure_of(status), "host " + name + ": " + reason, Cause::host);
+}
+
+void StateMachine::remark_of_host(int index, const std::string& text) {
+  before_run_.add(index, text);
+  if (course_.state != State::starting && course_.state != State::launching) say_what_hosts_said();
+}
+
+// Now that all have spoken whose words can still be told together.
+void StateMachine::say_what_hosts_said() {
+  for (const std::string& line :
+       before_run_.take([this](int host) { return hosts_.name_of(host); }))
     terminal_.say(line);
-  last_reason_ = reason;
-  if (course_.is_launched && course_.state != State::leaving) ending_.lose(hosts_.name_of(index));
-  fail(failure_of(status), line, course_.is_launched ? Cause::host : Cause::ended);
 }
 
 bool StateMachine::rank_ended(int rank) {

@@ -9,6 +9,7 @@
 
 #include "control/control.h"
 #include "control/terminal.h"
+#include "job/alike.h"
 #include "job/course.h"
 #include "job/ending.h"
 #include "job/hosts.h"
@@ -35,6 +36,7 @@ class StateMachine {
   // The first failure is the one that is told.
   void fail(int status, const std::string& line, Cause cause = Cause::ended);
   void host_failed(int host, int status, const std::string& reason);
+  void remark_of_host(int host, const std::string& text);
   void on_newcomer();
   bool rank_ended(int rank);  // false: it had ended already
   void host_left(int host);   // and with it its ranks
@@ -49,6 +51,7 @@ class StateMachine {
   void limit(State state);
   void on_limit(State state);
   bool comes_again() const;
+  void say_what_hosts_said();
   void show_progress();
 
   control::Loop& loop_;
@@ -60,7 +63,7 @@ class StateMachine {
   Calls calls_;
   Ending ending_;
   control::Loop::TimerId limit_ = 0;
-  std::string last_reason_;
+  AlikeLines before_run_;
 };
 
 }  // namespace tutti::launch::job

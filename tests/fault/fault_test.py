@@ -160,7 +160,7 @@ def one_line(suite, job, status, words, what):
     lines = [line for line in job.said().splitlines()
              if line.startswith("prun: ") and "they take turns" not in line
              and "the ranks are in:" not in line]  # the report at a time limit
-    suite.check(len(lines) == 1 and words in lines[0], f"{what}: one line with '{words}': {lines}", job)
+    suite.check(len(lines) == 1 and re.search(words, lines[0]), f"{what}: one line with '{words}': {lines}", job)
 
 
 def bad_input(suite, name, way):
@@ -172,6 +172,9 @@ def bad_input(suite, name, way):
              f"{name}: time limit")
     one_line(suite, run("true", options=("-wdir", "/no/such/folder")), 127, "no folder",
              f"{name}: missing working folder")
+    all_hosts = r"host \S+: " if name == "this machine" else "hosts a, b: "
+    one_line(suite, run("true", options=("--interfaces", "nosuch")), 0, all_hosts + "no interface here is one of nosuch",
+             f"{name}: a network that no host has")
     with open("/dev/full", "w") as full:
         one_line(suite, run("sh", "-c", "echo text; sleep 1000", stdout=full), 212,
                  "No space left on device", f"{name}: a full disk")

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "control/terminal.h"
+#include "job/alike.h"
 #include "job/reasons.h"
 #include "status/status.h"
 
@@ -266,7 +267,7 @@ bool Rounds::goes_on(const RoundOutcome& outcome) {
     return true;
   }
   if (outcome.cause != Cause::host || !elastic()) return false;
-  say("all ranks start again without " + (outcome.lost.empty() ? "it" : outcome.lost[0]));
+  say("all ranks start again without " + listed(outcome.lost));
   return true;
 }
 

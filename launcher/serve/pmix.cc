@@ -82,12 +82,14 @@ PmixServer::~PmixServer() {
 }
 
 void PmixServer::lost(const std::string& why) {
-  // It is reaped by the daemon; its channel closes only with its last process.
+  // Its channel closes only with its last process, which the daemon reaps: its number may be
+  // another's soon.
+  pid_ = 0;
   const auto tell = std::exchange(ready_, nullptr);
   if (tell)
     loop_.post([tell, why] { tell("the PMIx server (prun-pmix) could not be started: " + why); });
   else
-    reports_.note("the PMIx server of a host ended (" + why + "); ranks that need it will wait");
+    reports_.note("the PMIx server ended (" + why + "); ranks that need it will wait");
 }
 
 void PmixServer::on_serves(const control::Serves& serves) {

@@ -69,10 +69,11 @@ class Device {
   // stands for.
   struct Mark {
     void* event = nullptr;
-    int failure = 0;  // the device's word for it
+    int failure = 0;           // the device's word for it
+    std::uint64_t number = 0;  // those put later have higher ones
   };
   virtual Mark take_mark() { return {}; }
-  virtual void put_mark(Mark&) const {}
+  virtual void put_mark(Mark&) {}
   virtual bool is_reached(Mark&) { return true; }
   virtual void begin_marked_call(Mark&) { begin_call(); }
   // `done` when what the caller gave the device before its latest call has ended: from then on

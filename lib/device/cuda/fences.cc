@@ -35,9 +35,11 @@ types::Device::Mark Gpu::take_mark() {
   return event ? Mark{*event, CUDA_SUCCESS} : none;
 }
 
-void Gpu::put_mark(Mark& mark) const {
+void Gpu::put_mark(Mark& mark) {
   if (mark.failure != CUDA_SUCCESS) return;
   const Current current(driver_, context_);
+  const std::scoped_lock hold(marking_);
+  mark.number = ++marks_;
   mark.failure = driver_.record_default(static_cast<CUevent>(mark.event));
 }
 
@@ -54,9 +56,13 @@ bool Gpu::is_reached(Mark& mark) {
   return true;
 }
 
+// A call whose mark was put later may have begun before this one: then all wait for that mark still.
 void Gpu::begin_marked_call(Mark& mark) {
-  events_.push_back(std::exchange(fence_, static_cast<CUevent>(mark.event)));
+  auto* const event = static_cast<CUevent>(mark.event);
   fence_failure_ = static_cast<CUresult>(mark.failure);
+  if (mark.number < fence_number_) return events_.push_back(event);
+  fence_number_ = mark.number;
+  events_.push_back(std::exchange(fence_, event));
   set_fence(true);
 }
 

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -49,7 +50,7 @@ class Gpu final : public types::Device {
   int progress() override;
   void begin_call() override;
   Mark take_mark() override;
-  void put_mark(Mark& mark) const override;
+  void put_mark(Mark& mark) override;
   bool is_reached(Mark& mark) override;
   void begin_marked_call(Mark& mark) override;
   void await_caller(Done* done) override;
@@ -165,6 +166,9 @@ class Gpu final : public types::Device {
   CUstream idle_ = nullptr;    // holds nothing
   // Behind what the caller's default stream held: our lanes wait for it.
   CUevent fence_ = nullptr;
+  std::uint64_t fence_number_ = 0;  // of its mark
+  std::mutex marking_;              // of marks_, and held from counting a mark to putting it
+  std::uint64_t marks_ = 0;         // put so far
   bool is_fence_ahead_ =
       false;  // false: it was seen to have come, or there was nothing to wait for
   // Why it could not be recorded; work that would wait for it fails until another call begins.

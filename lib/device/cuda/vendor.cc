@@ -210,10 +210,14 @@ Result<types::Exported> Cuda::share(const Memory& memory, types::Courier& courie
   return exports_.share(memory, pointer, courier, *gpu);
 }
 
+// What a `done` asks for may open a GPU, or bury one: counted anew each time.
 int Cuda::progress() {
   int ended = 0;
   imports_.close_retired();
-  for (const auto& gpu : gpus_) ended += gpu->progress();
+  for (std::size_t i = 0; i < gpus_.size(); ++i) {
+    Gpu& gpu = *gpus_[i];  // lives on, buried or not
+    ended += gpu.progress();
+  }
   return ended;
 }
 

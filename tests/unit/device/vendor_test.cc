@@ -77,3 +77,31 @@ TEST_CASE("what a call waits for is not forgotten for a call with an earlier mar
   while (!caller.ended || !unpacked.ended) vendor->progress();
   cuEventDestroy(between);
 }
+
+// As a collective goes on: the next message asks whose its memory is, which is new.
+TEST_CASE("what ends on one GPU may find that another one was reset", "[device]") {
+  Gpus gpus;
+  const auto vendor = device::find_gpus(Knobs::defaults());
+  const Buffer from = plain(*vendor, 4000), into = plain(*vendor, 4000);
+  CUcontext other = nullptr;
+  REQUIRE(cuDevicePrimaryCtxRetain(&other, 1) == CUDA_SUCCESS);
+  cuCtxPushCurrent(other);
+  REQUIRE(plain(*vendor, 4000).device != from.device);
+  cuCtxPopCurrent(&other);
+  cuDevicePrimaryCtxReset(1);
+
+  struct Asking : Awaited {
+    explicit Asking(types::Vendor& of) : vendor(of) {
+      fire = [](Done* self, bool) {
+        auto& asking = *static_cast<Asking*>(self);
+        asking.found = plain(asking.vendor, 4000).device;
+        asking.ended = true;
+      };
+    }
+    types::Vendor& vendor;
+    types::Device* found = nullptr;
+  } copied(*vendor);
+  from.device->copy(from, into, &copied);
+  while (!copied.ended) vendor->progress();
+  CHECK(copied.found == from.device);
+}

@@ -103,7 +103,9 @@ class OpenedMemory {
   }
   // Another allocation lies there by now.
   bool is_replaced_by(int from, const IpcKey& key) const {
-    return from_ == from && key_.id != key.id && key.place - key_.place < key_.allocated;
+    const bool overlaps =
+        key.place < key_.place + key_.allocated && key_.place < key.place + key.allocated;
+    return from_ == from && key_.id != key.id && overlaps;
   }
 
  private:

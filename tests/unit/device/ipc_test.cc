@@ -12,8 +12,10 @@
 namespace {
 
 using namespace tutti;
+using device::cuda::Gpu;
 using device::cuda::IpcKey;
 using device::cuda::kIpcKeyHead;
+using device::cuda::OpenedMemory;
 using device::cuda::Way;
 using test::Gpus;
 
@@ -88,4 +90,32 @@ TEST_CASE("a key names its allocation; what it says is not believed", "[device]"
     CHECK_FALSE((*imported)->read(1, into, nullptr).has_value());
     CHECK_FALSE((*imported)->read(UINT64_MAX, into, nullptr).has_value());
   }
+}
+
+TEST_CASE("another allocation replaces all that it lies over", "[device]") {
+  const Gpus gpus;
+  const auto gpu = Gpu::open(gpus.driver, gpus.context, 0, false);
+  REQUIRE(gpu.has_value());
+  device::cuda::PoolUsers pools;
+  IpcKey key;
+  key.id = 7;
+  key.place = 1000;
+  key.allocated = 100;
+  const OpenedMemory opened(gpus.driver, pools, **gpu, 3, key);
+  const auto is_replaced = [&](int from, std::uint64_t id, std::uint64_t place,
+                               std::uint64_t bytes) {
+    IpcKey other = key;
+    other.id = id;
+    other.place = place;
+    other.allocated = bytes;
+    return opened.is_replaced_by(from, other);
+  };
+  CHECK(is_replaced(3, 8, 1000, 100));
+  CHECK(is_replaced(3, 8, 1099, 1));
+  CHECK(is_replaced(3, 8, 900, 101));
+  CHECK(is_replaced(3, 8, 0, 5000));
+  CHECK_FALSE(is_replaced(3, 8, 900, 100));
+  CHECK_FALSE(is_replaced(3, 8, 1100, 100));
+  CHECK_FALSE(is_replaced(4, 8, 1000, 100));
+  CHECK_FALSE(is_replaced(3, 7, 1000, 100));
 }

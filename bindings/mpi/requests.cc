@@ -83,7 +83,9 @@ Code free_request(MPI_Request* handle) {
   if (*handle != freed) return code;  // the user's function freed it, too
   *handle = MPI_REQUEST_NULL;
   // It may live until it is done; one of the user's own is still to be told that it is.
-  if (request != nullptr && request->hooks() == nullptr) slots::hide(request);
+  const auto* const hooks = request == nullptr ? nullptr : request->hooks();
+  const bool is_users = hooks != nullptr && hooks->is_generalized();
+  if (request != nullptr && !is_users) slots::hide(request);
   if (request != nullptr && bits_of(freed) == request->handle())
     request->release();
   else

@@ -105,6 +105,11 @@ enqueue::UserStream* stream_of_all(std::span<const MPI_Request> requests, Queued
                 "stream than the first");
       return nullptr;
     }
+    const auto is_it = [request](const auto& each) { return each.get() == request; };
+    if (std::ranges::any_of(operation.waited, is_it)) {
+      refuse_on(comm, Code::request, "a request is there twice");
+      return nullptr;
+    }
     stream = its;
     operation.comm = comm::CommRef::share(comm);
     operation.waited.push_back(Ref<comm::Request>::share(request));
@@ -117,16 +122,19 @@ bool are_null(std::span<const MPI_Request> requests) {
                      [](MPI_Request each) { return each == MPI_REQUEST_NULL; });
 }
 
-// The user's handles become null at once; the operation keeps the requests.
+// The user's handles become null at once, and copies of them stale; the operation keeps the
+// requests.
 Code wait_for(std::span<MPI_Request> requests, QueuedCall& operation) {
   enqueue::UserStream* const stream = stream_of_all(requests, operation);
   if (stream == nullptr) return trouble().code;
   if (const Code code = put(*stream, operation); code != Code::ok) return code;
   for (MPI_Request& handle : requests)
-    if (handle != MPI_REQUEST_NULL)
-      static_cast<comm::Request*>(
-          slots::object_of(bits_of(std::exchange(handle, MPI_REQUEST_NULL))))
-          ->release();
+    if (handle != MPI_REQUEST_NULL) {
+      auto* const request = static_cast<comm::Request*>(
+          slots::object_of(bits_of(std::exchange(handle, MPI_REQUEST_NULL))));
+      slots::hide(request);
+      request->release();
+    }
   return Code::ok;
 }
 

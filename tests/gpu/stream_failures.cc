@@ -98,6 +98,27 @@ void wrong_calls(const Lane& lane) {
   CHECK(MPI_Waitall(2, both, MPI_STATUSES_IGNORE) == MPI_SUCCESS);
 }
 
+// One request twice, and by a copy of its handle once more.
+void wrong_requests(const Lane& lane) {
+  static int in = 0;
+  const int out = 1;
+  MPI_Request request;
+  for (const bool is_enqueued : {true, false}) {
+    MPIX_Irecv_enqueue(&in, 1, MPI_INT, rank, 2, lane.comm, &request);
+    MPI_Request copy = request, twice[2] = {request, request};
+    CHECK(class_of(MPIX_Waitall_enqueue(2, twice, MPI_STATUSES_IGNORE)) == MPI_ERR_REQUEST);
+    CHECK(twice[0] == request && twice[1] == request);
+    if (is_enqueued)
+      CHECK(MPIX_Wait_enqueue(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    else
+      CHECK(MPI_Request_free(&request) == MPI_SUCCESS);
+    CHECK(class_of(MPIX_Wait_enqueue(&copy, MPI_STATUS_IGNORE)) == MPI_ERR_REQUEST);
+    CHECK(class_of(MPI_Request_free(&copy)) == MPI_ERR_REQUEST);
+    MPI_Send(&out, 1, MPI_INT, rank, 2, lane.comm);
+    lane.wait();
+  }
+}
+
 void captured(const Lane& lane) {
   int word = 0;
   MPI_Request request = MPI_REQUEST_NULL;
@@ -148,6 +169,7 @@ void wrong() {
   Lane lane;
   wrong_streams(lane);
   wrong_calls(lane);
+  wrong_requests(lane);
   captured(lane);
   freed_stream();
   too_long(lane);

@@ -277,15 +277,18 @@ void in_use() {
   // Under way while they are freed.
   const int left = (rank + size - 1) % size, right = (rank + 1) % size;
   MPI_Op op;
-  MPI_Request request, summing;
+  MPI_Request request, summing, both;
   MPI_Op_create(add_nothing, 1, &op);
   MPI_Irecv(to, 1, MPI_INT, left, 79, comm, &request);
   MPI_Iallreduce(from, to + 4, 1, MPI_INT, op, comm, &summing);
   free_often(op, MPI_Op_free, MPI_ERR_OP);
   free_often(request, MPI_Request_free, MPI_ERR_REQUEST);
+  MPI_Isendrecv(from, 1, MPI_INT, right, 80, to + 6, 1, MPI_INT, left, 81, comm, &both);
+  free_often(both, MPI_Request_free, MPI_ERR_REQUEST);
   MPI_Wait(&summing, MPI_STATUS_IGNORE);
   MPI_Barrier(comm);  // all have freed their requests
   MPI_Send(from, 1, MPI_INT, right, 79, comm);
+  MPI_Sendrecv(from, 1, MPI_INT, right, 81, to + 7, 1, MPI_INT, left, 80, comm, MPI_STATUS_IGNORE);
   free_often(comm, MPI_Comm_free, MPI_ERR_COMM);
   MPI_Barrier(MPI_COMM_WORLD);
 }

@@ -40,9 +40,9 @@ const void* place_of(const engine::Block& block) {
 // before they wait for it.
 void find_devices(const types::Devices& devices, engine::SpaceMemory& space, Code* failure) {
   const auto keep = [&](engine::Block& block, const void* place, types::Device* device) {
-    const bool is_absolute = block.data == nullptr && block.type != nullptr && place != nullptr;
-    if (is_absolute)
-      block.device = devices.whole(nullptr, block.count, *block.type).device;
+    const bool is_absolute = block.data == nullptr || space.are_absolute;
+    if (is_absolute && block.type != nullptr && place != nullptr)
+      block.device = devices.whole(block.data, block.count, *block.type, true).device;
     else if (place != nullptr)
       block.device = device;
     if (block.device != nullptr && !block.device->is_usable()) *failure = Code::buffer;

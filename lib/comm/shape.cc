@@ -100,16 +100,16 @@ void shape_movement(const Communicator& comm, const CollCall& call, CallShape& s
 }
 
 // Blocks at displacements: in extents of the type, or (w forms) in bytes.
-std::vector<Block> blocks_at(const CallSide& side) {
-  std::vector<Block> blocks;
-  blocks.reserve(side.counts.size());
+void bind_blocks(const CallSide& side, engine::SpaceMemory& space) {
+  space.blocks.clear();
+  space.blocks.reserve(side.counts.size());
+  space.are_absolute = side.data == nullptr;
   auto* const base = static_cast<std::byte*>(const_cast<void*>(side.data));
   for (std::size_t b = 0; b < side.counts.size(); ++b) {
     const types::Datatype* const type = side.types.empty() ? side.type : side.types[b];
     const Count unit = side.types.empty() ? type->extent() : 1;
-    blocks.push_back({base + side.displs[b] * unit, side.counts[b], type});
+    space.blocks.push_back({base + side.displs[b] * unit, side.counts[b], type});
   }
-  return blocks;
 }
 
 void bind_movement(const Communicator& comm, const CollCall& call, engine::Binding& binding) {
@@ -137,11 +137,13 @@ void bind_movement(const Communicator& comm, const CollCall& call, engine::Bindi
       break;
     default:  // v forms
       if (!call.send_counts.empty())
-        binding.in.blocks = blocks_at(
-            {call.send, 0, call.send_type, call.send_counts, call.send_displs, call.send_types, 0});
+        bind_blocks(
+            {call.send, 0, call.send_type, call.send_counts, call.send_displs, call.send_types, 0},
+            binding.in);
       if (!call.recv_counts.empty())
-        binding.out.blocks = blocks_at(
-            {call.recv, 0, call.recv_type, call.recv_counts, call.recv_displs, call.recv_types, 0});
+        bind_blocks(
+            {call.recv, 0, call.recv_type, call.recv_counts, call.recv_displs, call.recv_types, 0},
+            binding.out);
       break;
   }
   const bool scatters =
@@ -158,7 +160,8 @@ void copy_blocks(const types::Devices& devices, Count bytes, engine::Binding& bi
   Count to = 0;
   const auto copy_block = [&](const Block& block) {
     if (bytes_of(block.count, block.type) == 0) return;
-    const types::Buffer own = devices.whole(block.data, block.count, *block.type);
+    const types::Buffer own = devices.whole(block.data, block.count, *block.type,
+                                            block.data == nullptr || binding.out.are_absolute);
     if (to == 0) {
       temporary = pool.take(static_cast<std::size_t>(bytes), own.device);
       copies = types::Buffer::plain(temporary.at, bytes);
@@ -226,7 +229,7 @@ std::vector<Count> byte_counts(std::span<const Count> counts, const types::Datat
 
 void bind_side(const CallSide& side, engine::SpaceMemory& space) {
   if (!side.counts.empty())
-    space.blocks = blocks_at(side);
+    bind_blocks(side, space);
   else if (side.type != nullptr)
     space.whole = {const_cast<void*>(side.data), side.count * side.equal, side.type};
 }

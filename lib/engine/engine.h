@@ -34,6 +34,9 @@ struct Block {
 struct SpaceMemory {
   Block whole;
   std::vector<Block> blocks;  // empty: `whole`
+  // Their places are addresses (displacements from MPI_BOTTOM): a block may lie in several
+  // memories.
+  bool are_absolute = false;
 };
 
 struct Binding {

@@ -224,17 +224,21 @@ class Devices {
   Device* owner_of(const void* address) const;
   // A call begins whose buffer's device, if it has one, was found by an earlier call.
   void begin(Device* device) const;
-  // The same of a message whose type has the addresses in itself (MPI_BOTTOM): what it names may
-  // lie in several memories, which has a device of its own here.
+  // The same of a message whose type has the addresses in itself, or that lies at a displacement
+  // from nowhere (MPI_BOTTOM): what it names may lie in several memories, which has a device of its
+  // own here.
   Device* owner_of_parts(const Buffer& message) const;
   // The same of blocks of one call, which begins once. Null addresses are nobody's.
   void owners_of(std::span<const void* const> addresses, std::span<Device*> owners) const;
   // Buffer::whole with its device: what is asked once for each buffer of a user's call. Where there
-  // are no bytes nobody asks: the address may be anything.
+  // are no bytes nobody asks: the address may be anything. `is_absolute`: see owner_of_parts().
   Buffer whole(const void* data, Count count, const Datatype& type) const {
+    return whole(data, count, type, data == nullptr);
+  }
+  Buffer whole(const void* data, Count count, const Datatype& type, bool is_absolute) const {
     Buffer buffer = Buffer::whole(const_cast<void*>(data), count, type);
     if (!is_empty() && buffer.bytes > 0) [[unlikely]]
-      buffer.device = data == nullptr ? owner_of_parts(buffer) : owner_of(buffer.at());
+      buffer.device = is_absolute ? owner_of_parts(buffer) : owner_of(buffer.at());
     return buffer;
   }
   int progress();

@@ -161,7 +161,8 @@ void external() {
   }
 }
 
-// One type with addresses in itself, whose parts lie in memories of several kinds.
+// One type with addresses in itself, whose parts lie in memories of several kinds; and the same one
+// with them counted from the first part's.
 class Spread {
  public:
   Spread() {
@@ -175,8 +176,15 @@ class Spread {
     const std::vector<MPI_Datatype> types(kParts, MPI_INT);
     MPI_Type_create_struct(kParts, lengths_.data(), places_.data(), types.data(), &type);
     MPI_Type_commit(&type);
+    std::vector<MPI_Aint> behind;
+    for (const MPI_Aint place : places_) behind.push_back(MPI_Aint_diff(place, first()));
+    MPI_Type_create_struct(kParts, lengths_.data(), behind.data(), types.data(), &behind_first);
+    MPI_Type_commit(&behind_first);
   }
-  ~Spread() { MPI_Type_free(&type); }
+  ~Spread() {
+    MPI_Type_free(&type);
+    MPI_Type_free(&behind_first);
+  }
   Spread(const Spread&) = delete;
   Spread& operator=(const Spread&) = delete;
 
@@ -200,7 +208,8 @@ class Spread {
     }
     return is_right;
   }
-  MPI_Datatype type = MPI_DATATYPE_NULL;
+  MPI_Datatype type = MPI_DATATYPE_NULL, behind_first = MPI_DATATYPE_NULL;
+  MPI_Aint first() const { return places_.front(); }
 
  private:
   static constexpr int kParts = 3, kRoom = 5000, kLengths[kParts] = {4000, 7, 3001};
@@ -236,21 +245,24 @@ void spread_collectives(Spread& out, Spread& in) {
   CHECK(out.has(size - 1, rank));
   // Of blocks of many types: one to the right, one from the left.
   const auto p = static_cast<std::size_t>(size);
-  std::vector<int> gives(p), takes(p);
-  const std::vector<int> places(p);
+  std::vector<MPI_Count> gives(p), takes(p);
   gives[static_cast<std::size_t>((rank + 1) % size)] = 1;
   takes[static_cast<std::size_t>((rank + size - 1) % size)] = 1;
-  const std::vector<MPI_Datatype> from(p, out.type), into(p, in.type);
-  for (const bool waits : {true, false}) {
+  for (int turn = 0; turn < 4; ++turn) {
+    const bool waits = turn % 2 == 0, is_behind = turn / 2 == 0;
+    const std::vector<MPI_Aint> there(p, is_behind ? out.first() : 0),
+        here(p, is_behind ? in.first() : 0);
+    const std::vector<MPI_Datatype> from(p, is_behind ? out.behind_first : out.type),
+        into(p, is_behind ? in.behind_first : in.type);
     out.put(rank);
     in.put(size);
     MPI_Request request = MPI_REQUEST_NULL;
     if (waits)
-      MPI_Alltoallw(MPI_BOTTOM, gives.data(), places.data(), from.data(), MPI_BOTTOM, takes.data(),
-                    places.data(), into.data(), MPI_COMM_WORLD);
+      MPI_Alltoallw_c(MPI_BOTTOM, gives.data(), there.data(), from.data(), MPI_BOTTOM, takes.data(),
+                      here.data(), into.data(), MPI_COMM_WORLD);
     else
-      MPI_Ialltoallw(MPI_BOTTOM, gives.data(), places.data(), from.data(), MPI_BOTTOM, takes.data(),
-                     places.data(), into.data(), MPI_COMM_WORLD, &request);
+      MPI_Ialltoallw_c(MPI_BOTTOM, gives.data(), there.data(), from.data(), MPI_BOTTOM,
+                       takes.data(), here.data(), into.data(), MPI_COMM_WORLD, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     CHECK(in.has((rank + size - 1) % size, size));
   }

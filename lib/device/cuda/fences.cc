@@ -56,7 +56,8 @@ bool Gpu::is_reached(Mark& mark) {
   return true;
 }
 
-// A call whose mark was put later may have begun before this one: then all wait for that mark still.
+// A call whose mark was put later may have begun before this one: then all wait for that mark
+// still.
 void Gpu::begin_marked_call(Mark& mark) {
   auto* const event = static_cast<CUevent>(mark.event);
   fence_failure_ = static_cast<CUresult>(mark.failure);

@@ -230,10 +230,14 @@ void ShmTeam::give_up_because(std::string why, FailureCause cause) {
   why_broken_ = {std::move(why), cause};
 }
 
-// No call goes on from here; the first reason is that of all. Without words its code says it.
+// No call goes on from here; the first reason is that of all, but this one has met no other call.
+// Without words its code says it.
 Code ShmTeam::refuse() {
+  const bool is_ours =
+      why_broken_.cause == FailureCause::mismatch || why_broken_.cause == FailureCause::failure;
   if (!why_broken_.text.empty())
-    waiting_.explain(waiting_.self, why_broken_.text + " in an earlier call", why_broken_.cause);
+    waiting_.explain(waiting_.self, why_broken_.text + " in an earlier call",
+                     is_ours ? FailureCause::failure : FailureCause::failed_there);
   return broken_;
 }
 

@@ -98,6 +98,7 @@ class FleetTransport final : public transport::Transport {
   }
   int progress() override { return 0; }
   int wait_fd() override { return -1; }
+  void drop(int) override {}
 
  private:
   Fleet& fleet_;

@@ -129,7 +129,7 @@ void Reception::open_doors(bool open) {
 
 void Reception::accept_all(Listener& listener) {
   for (int i = 0; i < kAcceptsPerCall; ++i) {
-    if (waiting_.size() >= most_visitors_) make_room();
+    if (waiting_.size() >= most_visitors_ && somebody_waits_at(listener.fd.get())) make_room();
     SocketAddress from;
     UniqueFd fd = accept_from(listener.fd.get(), from);
     const int error = fd.is_open() ? 0 : errno;
@@ -149,13 +149,16 @@ void Reception::accept_all(Listener& listener) {
   }
 }
 
-// Strangers must not keep ranks out: the oldest who has not introduced itself leaves, else the
-// oldest. A rank that is turned away so comes again.
+// Strangers must not keep ranks out: the oldest leaves of those who have not introduced themselves,
+// unless most have, which strangers of this machine can, too. A rank that is turned away so comes
+// again.
 bool Reception::make_room() {
   if (waiting_.empty()) return false;
-  const auto nameless = std::find_if(waiting_.begin(), waiting_.end(),
-                                     [](const auto& each) { return !each->handshake.has_hello(); });
-  drop(nameless != waiting_.end() ? **nameless : *waiting_.front());
+  const auto has_hello = [](const auto& each) { return each->handshake.has_hello(); };
+  const auto named = std::count_if(waiting_.begin(), waiting_.end(), has_hello);
+  const bool most_have = 2 * named > static_cast<std::ptrdiff_t>(waiting_.size());
+  drop(**std::find_if(waiting_.begin(), waiting_.end(),
+                      [&](const auto& each) { return has_hello(each) == most_have; }));
   return true;
 }
 

@@ -16,6 +16,8 @@ namespace tutti::launch::spawn {
 namespace {
 
 constexpr std::string_view kLineBegin = "exec /bin/sh -c ";
+// Where we stand; the folder in which we began is the daemon's by PWD.
+constexpr std::string_view kBecome = "PWD=$H; unset OLDPWD; exec ./prund --serve; ";
 
 // In single quotes, for any Bourne-like or C-like shell.
 std::string quoted(const std::string& text) {
@@ -61,16 +63,19 @@ std::string functions() {
          "echo \"remove $B/$1 and $B/$1.old\" >&2; failed; }; ";
 }
 
-// Whether the prund at this prefix may be executed: its file is ours, root's, or of whoever
-// installed it here, too, and not everybody may write to it.
+// Becomes the prund at this prefix where it may be executed: its file and the folder are ours,
+// root's, or of whoever installed it here, too, and not everybody may write to them. What is judged
+// is what is executed: nobody else can put another file into the folder in which we stand.
 std::string installed(const RemoteFiles& files) {
-  return "P=" + quoted(files.prefix) +
-         "; D=\"$P/bin/prund\"; if [ -x \"$D\" ] && set -- $(ls -ldn \"$D\") && "
-         "case $1 in ????????w*) false;; esac && "
-         "{ [ -O \"$D\" ] || [ \"$3\" = 0 ] || [ \"$3\" = " +
+  return "safe() { F=$1; set -- $(ls -ldn \"$F\") && case $1 in ????????w*) false;; esac && "
+         "{ [ -O \"$F\" ] || [ \"$3\" = 0 ] || [ \"$3\" = " +
          std::to_string(files.owner) +
-         " ]; } && [ \"$(\"$D\" --hash 2>/dev/null)\" = " + files.daemon_name +
-         " ]; then exec \"$D\" --serve; fi; ";
+         " ]; }; }; "
+         "P=" +
+         quoted(files.prefix) +
+         "; if [ -x \"$P/bin/prund\" ] && cd -P \"$P/bin\"; then "
+         "if safe . && safe ./prund && [ \"$(./prund --hash 2>/dev/null)\" = " +
+         files.daemon_name + " ]; then " + std::string(kBecome) + "fi; cd \"$H\" || failed; fi; ";
 }
 
 struct Complaint {
@@ -152,7 +157,7 @@ std::string remote_line(const RemoteFiles& files) {
   if (files.library_bytes > 0)
     script += "ours libmpi_abi.so.1 || { " +
               receive(kNeedLibraryLine, files.library_bytes, "libmpi_abi.so.1", "600") + "}; ";
-  script += "PWD=$H; unset OLDPWD; exec ./prund --serve";
+  script += kBecome;
   return std::string(kLineBegin) + quoted(script);
 }
 

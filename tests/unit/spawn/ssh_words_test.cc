@@ -204,8 +204,11 @@ TEST_CASE("an installed daemon is executed when it can be trusted", "[spawn]") {
   };
   CHECK(install("true"));
   CHECK_FALSE(install("chmod 757 prund"));
+  CHECK_FALSE(install("chmod 757 ."));  // another may come in its place
+  CHECK(install("chmod 755 ."));
   if (::geteuid() != 0) return;
   CHECK_FALSE(install("chown nobody prund"));
+  CHECK_FALSE(install("chown 0 prund && chown nobody ."));
   files.owner = 65534;  // who installed it here, too
   CHECK(install("chown 65534 prund"));
 }

@@ -28,6 +28,7 @@ constexpr std::size_t kMostAhead = 1U << 20;  // that a newcomer may say before 
 constexpr std::size_t kMostStrangers = 256, kMostOfStranger = 64U << 10;
 constexpr std::chrono::seconds kPatience{10};  // with a visitor who says nothing
 constexpr std::chrono::seconds kPenalty{1};    // after a wrong guess
+constexpr std::ptrdiff_t kMostPenalties = 64;  // at a time: who guesses does not fill the door
 constexpr std::chrono::seconds kBeat{5};
 
 bool send_line(int fd, std::string line) {
@@ -224,15 +225,7 @@ void HostMeeting::prove(Visitor* visitor, const std::string& line) {
                          ? secure::key_of(words[2])
                          : std::nullopt;
   const secure::Exchange& exchange = *visitor->exchange;
-  if (!proof || !exchange.is_proof(*proof)) {
-    visitor->waits_for_no = true;
-    loop_->forget(visitor->fd.get());
-    loop_->cancel(visitor->limit);
-    visitor->limit = loop_->after(kPenalty, [this, visitor] {
-      refuse(visitor, "the keys (or --rdzv-id) differ, or somebody on the way is in between");
-    });
-    return;
-  }
+  if (!proof || !exchange.is_proof(*proof)) return make_wait(visitor);
   auto fresh = std::move(visitor->who);
   fresh->stream = std::make_unique<secure::RecordStream>(exchange.keys());
   const bool good = send_line(visitor->fd.get(), std::string(kWelcomeWord) + " " +
@@ -243,6 +236,18 @@ void HostMeeting::prove(Visitor* visitor, const std::string& line) {
   fresh->channel = std::move(visitor->fd);
   drop(visitor);
   seat(std::move(fresh));
+}
+
+void HostMeeting::make_wait(Visitor* visitor) {
+  constexpr const char* kWhy =
+      "the keys (or --rdzv-id) differ, or somebody on the way is in between";
+  const auto waits = [](const auto& one) { return one->waits_for_no; };
+  if (std::count_if(visitors_.begin(), visitors_.end(), waits) >= kMostPenalties)
+    refuse(std::find_if(visitors_.begin(), visitors_.end(), waits)->get(), kWhy);
+  visitor->waits_for_no = true;
+  loop_->forget(visitor->fd.get());
+  loop_->cancel(visitor->limit);
+  visitor->limit = loop_->after(kPenalty, [this, visitor] { refuse(visitor, kWhy); });
 }
 
 void HostMeeting::seat(std::unique_ptr<Newcomer> fresh) {

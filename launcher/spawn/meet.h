@@ -72,6 +72,7 @@ class HostMeeting {
   void hear(Visitor* visitor);
   void greet(Visitor* visitor, const std::string& line);
   void prove(Visitor* visitor, const std::string& line);
+  void make_wait(Visitor* visitor);
   void seat(std::unique_ptr<Newcomer> fresh);
   void watch(Newcomer& one);
   void leave(Newcomer* one);

@@ -26,6 +26,7 @@ namespace {
 constexpr std::size_t kMostVisitors = 256;
 constexpr int kAcceptsPerLook = 64;                 // then those inside are heard, and the clock
 constexpr std::int64_t kPenaltyNs = 1'000'000'000;  // after a wrong guess
+constexpr std::ptrdiff_t kMostPenalties = 64;       // at a time: who guesses does not fill the room
 constexpr int kLookMs = 100;
 
 BlobView bytes_of(const std::string& text) {
@@ -91,11 +92,11 @@ class RankGathering {
  private:
   void look();
   void let_in();
-  bool has_room() const;
   bool make_room();
   void hear(Visitor& visitor);
   void hear_claim(Visitor& visitor, const std::string& claim);
   void hear_proof(Visitor& visitor, const std::string& text);
+  void make_wait(Visitor& visitor);
   void seat(Visitor& visitor);
   bool is_held(Line& seat);
   Error late() const;
@@ -107,12 +108,6 @@ class RankGathering {
   int missing_ = 0;
   bool rests_ = false;  // no descriptor is left, and nobody is inside who could give one back
 };
-
-bool RankGathering::has_room() const {
-  return visitors_.size() < kMostVisitors ||
-         std::any_of(visitors_.begin(), visitors_.end(),
-                     [](const auto& one) { return !one->waits_for_no; });
-}
 
 // The one that has proved nothing for longest goes; who guessed wrongly sits out its time.
 bool RankGathering::make_room() {
@@ -177,14 +172,18 @@ void RankGathering::hear_claim(Visitor& visitor, const std::string& claim) {
 
 void RankGathering::hear_proof(Visitor& visitor, const std::string& text) {
   const auto proof = secure::key_of(text);
-  if (!proof || !visitor.exchange->is_proof(*proof)) {
-    visitor.waits_for_no = true;
-    visitor.until_ns = now_ns() + kPenaltyNs;
-    return;
-  }
+  if (!proof || !visitor.exchange->is_proof(*proof)) return make_wait(visitor);
   visitor.line.put(secure::text_of(visitor.exchange->proof()));
   visitor.line.seal(visitor.exchange->keys());
   seat(visitor);
+}
+
+void RankGathering::make_wait(Visitor& visitor) {
+  const auto waits = [](const auto& one) { return one->waits_for_no && !one->is_done; };
+  if (std::count_if(visitors_.begin(), visitors_.end(), waits) >= kMostPenalties)
+    (*std::find_if(visitors_.begin(), visitors_.end(), waits))->is_done = true;
+  visitor.waits_for_no = true;
+  visitor.until_ns = now_ns() + kPenaltyNs;
 }
 
 // One that has left already gets none, one that leaves then has it all the same: the fence says
@@ -214,7 +213,7 @@ bool RankGathering::is_held(Line& seat) {
 // and again: it is left out for one round.
 void RankGathering::look() {
   std::vector<pollfd> all;
-  all.push_back({has_room() && !std::exchange(rests_, false) ? door_.get() : -1, POLLIN, 0});
+  all.push_back({std::exchange(rests_, false) ? -1 : door_.get(), POLLIN, 0});
   for (const auto& one : visitors_)
     all.push_back({one->waits_for_no ? -1 : one->line.fd(),
                    static_cast<short>(one->line.has_queued() ? POLLIN | POLLOUT : POLLIN), 0});

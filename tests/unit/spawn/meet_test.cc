@@ -1,6 +1,7 @@
 // How many may wait at a meeting, and how much they may say before they are taken.
 #include "spawn/meet.h"
 
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -80,7 +81,42 @@ bool talk(Newcomer& self, std::size_t bytes) {
   return true;
 }
 
+// Who says all the words and knows no key.
+UniqueFd guess(const HostAndPort& where) {
+  UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  at.sin_port = htons(static_cast<std::uint16_t>(where.port));
+  REQUIRE(::connect(fd.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0);
+  const secure::Exchange own(secure::Side::caller, {8});
+  const auto say = [&fd](const std::string& line) {
+    REQUIRE(::send(fd.get(), line.data(), line.size(), MSG_NOSIGNAL) > 0);
+  };
+  say("TUTTI join " + secure::text_of(own.own_public()) + " key " + launch::control::version() +
+      " id 1 -1 guest\n");
+  std::array<char, 4096> answer;
+  REQUIRE(::recv(fd.get(), answer.data(), answer.size(), 0) > 0);
+  say("TUTTI proof " + secure::text_of({}) + "\n");
+  return fd;
+}
+
 }  // namespace
+
+TEST_CASE("those who guess wrongly keep nobody out while they wait for a no", "[spawn]") {
+  bool is_in = false;
+  meet(
+      with_key(),
+      [&](const HostAndPort& where) {
+        std::vector<UniqueFd> guesses;
+        for (int i = 0; i < kSeats; ++i) guesses.push_back(guess(where));
+        Newcomer self;
+        self.name = "guest";
+        is_in = launch::spawn::go_to_meeting(where, with_key(), 0, &self).has_value();  // at once
+      },
+      [](HostMeeting&) {});
+  CHECK(is_in);
+}
 
 TEST_CASE("without a key so many wait at most, and who comes later moves none of them", "[spawn]") {
   std::vector<Newcomer> seated;

@@ -21,14 +21,26 @@ bool make_folders(const std::string& path) {
   return true;
 }
 
-// Whether the folder with the name behind kSharedLogs is another user's, or a link. Its name stands
-// in the names of a running job's sockets: others can make it first on a host that comes later, and
-// lay links to our own files into it. One of ours they cannot replace there.
-bool is_planted(const std::string& path) {
-  if (!path.starts_with(kSharedLogs)) return false;
+constexpr const char* kElsewhere = "; name a folder of yours by --log-dir";
+
+// Makes the folder with the name behind kSharedLogs, before anything below it, and says why it
+// cannot be used. Its name stands in the names of a running job's sockets: others can make it first
+// on a host that comes later, and lay links to our own files into it. One of ours they cannot
+// replace there, and it is closed to them whatever the umask.
+std::string problem_of_shared(const std::string& path) {
+  const std::string exposed = exposed_folder("/tmp");
+  if (!exposed.empty())
+    return "others may rename what is made in " + exposed + kElsewhere +
+           ", or give that one its sticky bit (chmod +t)";
+  const std::string own = path.substr(0, path.find('/', kSharedLogs.size()));
+  if (::mkdir(own.c_str(), 0700) != 0 && errno != EEXIST) return std::strerror(errno);
   struct stat status {};
-  return ::lstat(path.substr(0, path.find('/', kSharedLogs.size())).c_str(), &status) != 0 ||
-         !S_ISDIR(status.st_mode) || status.st_uid != ::geteuid();
+  if (::lstat(own.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) ||
+      status.st_uid != ::geteuid())
+    return std::string("another user was there first") + kElsewhere;
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    return std::string("others may write in its folder") + kElsewhere;
+  return "";
 }
 
 }  // namespace
@@ -38,19 +50,9 @@ OpenedFile FileOpener::open(const std::string& path) {
   constexpr int kHow = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK;
   const std::string folder = path.substr(0, path.rfind('/'));
   OpenedFile file;
-  const std::string exposed = path.starts_with(kSharedLogs) ? exposed_folder("/tmp") : "";
-  if (!exposed.empty()) {
-    file.problem = "others may rename what is made in " + exposed +
-                   "; name a folder of yours by --log-dir, or give that one its sticky bit "
-                   "(chmod +t)";
-    return file;
-  }
-  const bool is_there = folder.empty() || make_folders(folder);
-  if (is_there && is_planted(path)) {
-    file.problem = "another user was there first; name a folder of yours by --log-dir";
-    return file;
-  }
-  if (is_there) file.fd.reset(::open(path.c_str(), kHow, 0666));
+  if (path.starts_with(kSharedLogs)) file.problem = problem_of_shared(path);
+  if (!file.problem.empty()) return file;
+  if (folder.empty() || make_folders(folder)) file.fd.reset(::open(path.c_str(), kHow, 0666));
   struct stat status {};
   bool good = file.fd.is_open() && ::fstat(file.fd.get(), &status) == 0;
   file.id = {status.st_dev, status.st_ino};

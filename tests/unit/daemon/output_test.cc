@@ -1,6 +1,7 @@
 // Whole lines and their tags.
 #include "daemon/output.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -185,7 +186,16 @@ TEST_CASE("logs beside those of other users go into no folder that others made",
   REQUIRE(::symlink(place, shared.c_str()) == 0);
   CHECK(opener.open(shared + "/0/out").problem.find("another user") != std::string::npos);
   ::unlink(shared.c_str());
+  CHECK(::access((std::string(place) + "/0").c_str(), F_OK) != 0);  // nothing was made there
+  const mode_t before = ::umask(0);
   CHECK(opener.open(shared + "/0/out").fd.is_open());
+  ::umask(before);
+  struct stat status {};
+  REQUIRE(::stat(shared.c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777) == 0700);
+  REQUIRE(::chmod(shared.c_str(), 0777) == 0);
+  CHECK(opener.open(shared + "/0/out").problem.find("others may write") != std::string::npos);
+  REQUIRE(::chmod(shared.c_str(), 0700) == 0);
   if (::geteuid() == 0) {
     REQUIRE(::chown(shared.c_str(), 65534, 65534) == 0);
     CHECK_FALSE(opener.open(shared + "/0/out").fd.is_open());

@@ -1,6 +1,6 @@
 // A world under another launcher, made out of a board.
 //
-//   each rank:            card (host, where it may run) -> board      fence
+//   each rank:            card (host, where it may run, a name) -> board      fence
 //   lowest rank a host:   reads all cards, makes the segment, hands it to its neighbours
 //   each rank:            addresses -> board, fence; others' are read at first use
 //
@@ -33,6 +33,7 @@ namespace {
 
 constexpr unsigned kLaunchersTurnS = 5;
 constexpr std::size_t kKeyBytes = sizeof(SegmentFacts::job_key);
+constexpr std::size_t kNameBytes = 16;
 
 std::string hex(const void* data, std::size_t bytes) {
   constexpr char digits[] = "0123456789abcdef";
@@ -43,6 +44,13 @@ std::string hex(const void* data, std::size_t bytes) {
     text += digits[byte & 15];
   }
   return text;
+}
+
+Result<std::string> random_text(std::size_t count) {
+  std::vector<std::uint8_t> bytes(count);
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+    return fail(Code::other, "the kernel gives no random numbers");
+  return hex(bytes.data(), bytes.size());
 }
 
 int nibble(char digit) {
@@ -84,6 +92,7 @@ struct Cards {
   JobFacts facts;
   std::vector<std::uint8_t> key;
   std::map<int, int> local_ranks;  // by host
+  std::string name;                // under which this host's segment is offered
 };
 
 class GuestClient final : public Wireup {
@@ -133,18 +142,17 @@ class GuestClient final : public Wireup {
 Result<void> GuestClient::put_card() {
   std::array<char, kHostNameBytes> name{};
   ::gethostname(name.data(), name.size() - 1);
+  TUTTI_TRY(own_name, random_text(kNameBytes));
   std::string secret, costs;
   if (board_->rank() == 0) {
-    std::array<std::uint8_t, kKeyBytes + 8> bytes{};
-    if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
-      return fail(Code::other, "the kernel gives no random numbers");
-    secret = hex(bytes.data(), bytes.size());
+    TUTTI_TRY(bytes, random_text(kKeyBytes + 8));
+    secret = bytes;
     auto table = model::parse_costs(costs_);
     if (!table) return fail(Code::arg, std::string(kCostsVariable) + ": " + table.error().text);
     costs = model::text_of(*table);
   }
   TUTTI_DO(board_->put("card", std::string(name.data()) + "/" + own_place(board_->node()) + "/" +
-                                   own_mask() + "/" + secret + "/" + costs));
+                                   own_mask() + "/" + secret + "/" + costs + "/" + own_name));
   return board_->fence();
 }
 
@@ -152,16 +160,19 @@ Result<Cards> GuestClient::read_cards() {
   Cards cards;
   std::map<std::string, int> host_of_place;
   std::map<int, std::vector<bool>> cpus;
+  std::vector<std::string> names;  // of each host's lowest rank
   for (int rank = 0; rank < board_->size(); ++rank) {
     TUTTI_TRY(text, board_->get(rank, "card"));
     const auto parts = text::split(text, '/');
-    if (parts.size() != 5)
-      return fail(Code::other, "rank " + std::to_string(rank) + " put up an unreadable card ('" +
-                                   text + "'); all ranks must use the same Tutti");
+    if (parts.size() != 6)
+      return fail(Code::other, "rank " + std::to_string(rank) + " put up an unreadable card, of " +
+                                   std::to_string(parts.size()) +
+                                   " parts; all ranks must use the same Tutti");
     const auto [at, fresh] = host_of_place.try_emplace(parts[1], host_of_place.size());
     if (fresh) cards.facts.hosts.push_back(parts[0]);
     cards.facts.host_of.push_back(at->second);
     if (rank == board_->rank()) cards.facts.this_host = at->second;
+    if (fresh) names.push_back(parts[5]);
     ++cards.local_ranks[at->second];
     auto& mask = cpus[at->second];
     mask.resize(CPU_SETSIZE);
@@ -176,6 +187,8 @@ Result<Cards> GuestClient::read_cards() {
   if (cards.key.size() != kKeyBytes + 8) return fail(Code::other, "rank 0 put up no job key");
   std::memcpy(&cards.facts.job_id, cards.key.data() + kKeyBytes, 8);
   cards.key.resize(kKeyBytes);
+  // Nobody who is not told it can take it first, whatever other hosts' names show him.
+  cards.name = "tutti-" + names[static_cast<std::size_t>(cards.facts.this_host)];
   const auto& mine = cpus[cards.facts.this_host];
   const auto cores = std::count(mine.begin(), mine.end(), true);
   cards.facts.cores =
@@ -185,8 +198,6 @@ Result<Cards> GuestClient::read_cards() {
 
 Result<void> GuestClient::share_segment(const Cards& cards) {
   const int here = cards.facts.this_host;
-  const std::string name =
-      "tutti-" + std::to_string(cards.facts.job_id) + "-" + std::to_string(here);
   const auto& host_of = cards.facts.host_of;
   const auto lowest = std::find(host_of.begin(), host_of.end(), here) - host_of.begin();
   if (lowest == board_->rank()) {
@@ -194,9 +205,9 @@ Result<void> GuestClient::share_segment(const Cards& cards) {
     facts.key = cards.key;
     TUTTI_TRY(made, make_segment(facts));
     segment_ = std::make_shared<Segment>(std::move(made));
-    return hand_out(name, segment_->fd(), cards.local_ranks.at(here) - 1);
+    return hand_out(cards.name, segment_->fd(), cards.local_ranks.at(here) - 1);
   }
-  TUTTI_TRY(fd, take_from(name));
+  TUTTI_TRY(fd, take_from(cards.name));
   TUTTI_TRY(attached, Segment::attach(fd.get()));
   fd.release();
   segment_ = std::make_shared<Segment>(std::move(attached));

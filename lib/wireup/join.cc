@@ -26,6 +26,11 @@ bool is_rank_without_variables() {
          maker.pid == ::getppid() && ::prctl(PR_GET_PDEATHSIG, &deadly) == 0 && deadly == SIGKILL;
 }
 
+// By set-uid or set-gid. Whoever starts a rank names its segment, and so writes its memory.
+bool has_more_rights_than_its_caller() {
+  return ::getuid() != ::geteuid() || ::getgid() != ::getegid();
+}
+
 // The sign of another launcher with more than one rank, as "NAME=value", or empty.
 std::string foreign_launcher(const Lookup& getenv) {
   // Each of these names a number of ranks; more than one means a world that we would miss.
@@ -51,14 +56,19 @@ Result<void> check_rank(std::optional<std::int64_t> rank, std::optional<std::int
 }
 
 Result<std::unique_ptr<Wireup>> join(const Lookup& getenv) {
-  if (getenv(kSegmentFdVariable) != nullptr || getenv(kJobVariable) != nullptr)
-    return join_prun(getenv);
+  const bool by_prun = getenv(kSegmentFdVariable) != nullptr || getenv(kJobVariable) != nullptr;
+  const std::string sign = foreign_launcher(getenv);
+  if ((by_prun || !sign.empty()) && has_more_rights_than_its_caller())
+    return fail(Code::access,
+                "this program has another user's or group's rights (set-uid, set-gid), and who "
+                "starts a rank can write its memory: take these rights from its file, or start "
+                "it as that user");
+  if (by_prun) return join_prun(getenv);
   if (is_rank_without_variables())
     return fail(Code::other,
                 "prun started this process as a rank, but its variables TUTTI_* are not set: what "
                 "changes the environment between them (env -i?) must keep these; a program that is "
                 "to be alone can be started by a script");
-  const std::string sign = foreign_launcher(getenv);
   if (sign.empty()) return join_alone(getenv);
   const auto has = [&getenv](const char* name) { return getenv(name) != nullptr; };
   // The innermost launcher first: torchrun may itself run under another.

@@ -44,6 +44,11 @@ std::string node_from(const std::string& mapping, std::int64_t rank) {
   return {};
 }
 
+// Without what a rank puts up: rank 0's card has the job's key, which belongs into no line.
+std::string shown(const std::string& line) {
+  return line.substr(0, line.find(" value="));
+}
+
 class PmiBoard final : public Board {
  public:
   PmiBoard(int fd, int rank, int size) : socket_(fd) {
@@ -122,7 +127,8 @@ class PmiBoard final : public Board {
     received_.erase(0, end + 1);
     const std::string code = word(answer, "rc");
     if (word(answer, "cmd") != expected || (!code.empty() && code != "0"))
-      return fail(Code::other, "the launcher answered '" + answer + "' to '" + line + "' (PMI)");
+      return fail(Code::other,
+                  "the launcher answered '" + shown(answer) + "' to '" + shown(line) + "' (PMI)");
     return answer;
   }
 

@@ -161,9 +161,10 @@ TEST_CASE("nonsense at the board of rank 0 gives nobody a seat", "[fuzz][board]"
 
 TEST_CASE("cards of nonsense make a world or a reason", "[fuzz][board_cards]") {
   const std::vector<std::string> seeds{
-      "host-a/0|boot|1|2/0,1,2,3/" + std::string(80, '7') + "/tcp=7:3:4,fold=1e-05",
-      "host-b/1|boot|1|2/1023,0//", "host-c/2|boot|1|2/-1,99999999999,-9223372036854775808//",
-      "a/b/c/d/e", std::string(300, 'n') + "/3|x|1|2//" + std::string(80, 'a') + "/fold=nan,=:::"};
+      "host-a/0|boot|1|2/0,1,2,3/" + std::string(80, '7') + "/tcp=7:3:4,fold=1e-05/0a",
+      "host-b/1|boot|1|2/1023,0///0b", "host-c/2|boot|1|2/-1,99999999999,-9223372036854775808///0c",
+      "a/b/c/d/e/f",
+      std::string(300, 'n') + "/3|x|1|2//" + std::string(80, 'a') + "/fold=nan,=:::/0d"};
   fuzz::Rounds rounds("board_cards", 3000);
   int worlds = 0;
   while (rounds.more()) {

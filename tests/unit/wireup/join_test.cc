@@ -127,6 +127,24 @@ std::string card_under(const std::string& mapping) {
   return at == std::string::npos ? "" : said.substr(at, said.find('\n', at) - at);
 }
 
+TEST_CASE("what a launcher refuses to keep stands in no line: rank 0's has the job's key",
+          "[wireup]") {
+  int ends[2];
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+  const tutti::UniqueFd launcher(ends[0]);
+  const std::string answers =
+      "cmd=response_to_init rc=0\ncmd=my_kvsname kvsname=job\ncmd=get_result rc=-1\n"
+      "cmd=put_result rc=-1 msg=too_long\n";
+  REQUIRE(::write(launcher.get(), answers.data(), answers.size()) > 0);
+  const std::map<std::string, std::string> variables{
+      {"PMI_FD", std::to_string(ends[1])}, {"PMI_RANK", "0"}, {"PMI_SIZE", "2"}};
+  const auto joined = join(from(variables));
+  REQUIRE_FALSE(joined);
+  const std::string& said = joined.error().text;
+  CHECK(said.find("'cmd=put_result rc=-1 msg=too_long' to 'cmd=put kvsname=job "
+                  "key=tutti-0-card' (PMI)") != std::string::npos);
+}
+
 TEST_CASE("a launcher's map of hosts is counted without overflow", "[wireup]") {
   CHECK(card_under("(vector,(3,2,1))").find("/4|") != std::string::npos);
   CHECK(card_under("(vector,(0,65536,65536))").find("/0|") != std::string::npos);
@@ -158,4 +176,22 @@ TEST_CASE("ranks in threads see their hosts, and each other's addresses", "[wire
   REQUIRE(got);
   CHECK(got->size() == 5);
   CHECK((*got)[4] == std::byte{7});
+}
+
+TEST_CASE("a program with more rights than who starts it is no rank of his", "[wireup]") {
+  if (::geteuid() != 0) return;  // only root can take others' rights
+  const std::map<std::string, std::string> none, launched{{"TUTTI_SEGMENT_FD", "3"}},
+      elsewhere{{"PMI_SIZE", "2"}, {"PMI_FD", "3"}};
+  for (const auto& [change, back] :
+       {std::pair{+[] { return ::seteuid(65534); }, +[] { return ::seteuid(0); }},
+        std::pair{+[] { return ::setegid(65534); }, +[] { return ::setegid(0); }}}) {
+    REQUIRE(change() == 0);
+    const auto by_prun = join(from(launched)), by_another = join(from(elsewhere));
+    const bool is_alone = join(from(none)).has_value();
+    REQUIRE(back() == 0);
+    REQUIRE_FALSE((by_prun || by_another));
+    CHECK(by_prun.error().text.find("set-uid") != std::string::npos);
+    CHECK(by_another.error().text.find("set-uid") != std::string::npos);
+    CHECK(is_alone);
+  }
 }

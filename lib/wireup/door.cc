@@ -136,12 +136,8 @@ DoorAsk ask_of(int local, DoorWish wish) {
 
 Result<Entered> enter_door(const std::string& path, const std::string& key, int local,
                            DoorWish wish) {
-  TUTTI_TRY(made, visit(path, key, wish));
-  if (!say(made.line.get(), ask_of(local, wish), made.secrets, {}, -1))
-    return unreachable(path, wish, errno);
-  DoorAnswer answer{};
-  auto told = hear_answer(std::move(made.line), made.secrets, &answer);
-  if (!told && told.error().code == Code::other) return unreachable(path, wish, errno);
+  auto told = ask_daemon({path, key, local}, wish, {}, -1);
+  if (!told && told.error().code == Code::other) return tl::unexpected<Error>(told.error());
   if (!told || !told->fd.is_open())
     return fail(Code::other, why(wish) + ", and the daemon at " + path +
                                  " does not let it in: is " + kLocalRankVariable +
@@ -155,6 +151,7 @@ Result<DoorTold> ask_daemon(const DoorWay& way, DoorWish wish, std::string_view 
   for (int tries_left = kDoorTries;; --tries_left) {
     TUTTI_TRY(made, visit(way.path, way.key, wish));
     auto told = ask_over(std::move(made.line), made.secrets, ask_of(way.local, wish), body, fd);
+    if (!told && told.error().code == Code::other) return unreachable(way.path, wish, errno);
     if (told || told.error().code != Code::pending || tries_left == 1) return told;
   }
 }

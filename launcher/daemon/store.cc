@@ -28,7 +28,7 @@ void wake_local_ranks(const wireup::Segment& segment) {
   wake(segment.header().addresses_epoch);
   // Pairs with the sleeper's heavy_fence: it sees what we stored, or we see that it sleeps.
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  for (std::uint32_t i = 0; i < segment.header().local_ranks; ++i) {
+  for (std::uint32_t i = 0; i < segment.layout().local_ranks; ++i) {
     wake(segment.local(i).wake_word);
     // relaxed: ordered by the fence above.
     const std::uint32_t state = segment.local(i).sleep.load(std::memory_order_relaxed);
@@ -40,7 +40,7 @@ void wake_local_ranks(const wireup::Segment& segment) {
 }  // namespace
 
 void publish_address(const wireup::Segment& segment, int rank, std::string_view address) {
-  if (rank < 0 || static_cast<std::uint32_t>(rank) >= segment.header().ranks) return;
+  if (rank < 0 || static_cast<std::uint32_t>(rank) >= segment.layout().ranks) return;
   wireup::RankRecord& record = segment.rank(static_cast<std::uint32_t>(rank));
   const std::size_t bytes = std::min(address.size(), wireup::kAddressBytes);
   std::memcpy(record.address, address.data(), bytes);
@@ -51,7 +51,7 @@ void publish_address(const wireup::Segment& segment, int rank, std::string_view 
 }
 
 void publish_end(const wireup::Segment& segment, int rank, ProcessEnd end, bool anyone_listens) {
-  if (rank < 0 || static_cast<std::uint32_t>(rank) >= segment.header().ranks) return;
+  if (rank < 0 || static_cast<std::uint32_t>(rank) >= segment.layout().ranks) return;
   wireup::RankRecord& record = segment.rank(static_cast<std::uint32_t>(rank));
   // Nobody sleeps until then: who wants to reach it asks from time to time.
   if (end == ProcessEnd::orderly) return record.left.store(1, std::memory_order_relaxed);

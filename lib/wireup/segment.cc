@@ -99,12 +99,14 @@ SegmentFacts plan_segment(const SegmentShape& shape) {
 Segment::Segment(Segment&& other) noexcept
     : fd_(std::move(other.fd_)),
       base_(std::exchange(other.base_, nullptr)),
-      bytes_(std::exchange(other.bytes_, 0)) {}
+      bytes_(std::exchange(other.bytes_, 0)),
+      layout_(other.layout_) {}
 
 Segment& Segment::operator=(Segment&& other) noexcept {
   std::swap(fd_, other.fd_);
   std::swap(base_, other.base_);
   std::swap(bytes_, other.bytes_);
+  std::swap(layout_, other.layout_);
   return *this;
 }
 
@@ -135,6 +137,7 @@ Result<Segment> Segment::create(const SegmentFacts& facts) {
   TUTTI_TRY(base, map_file(segment.fd(), facts.bytes));
   segment.base_ = base;
   segment.bytes_ = facts.bytes;
+  segment.layout_ = facts;
   std::memcpy(static_cast<void*>(base), &facts, sizeof facts);
   return segment;
 }
@@ -147,7 +150,9 @@ Result<Segment> Segment::attach(int fd) {
   TUTTI_TRY(base, map_file(fd, static_cast<std::size_t>(status.st_size)));
   segment.base_ = base;
   segment.bytes_ = static_cast<std::size_t>(status.st_size);
-  const SegmentHeader& header = segment.header();
+  SegmentFacts& header = segment.layout_;
+  header = segment.header();
+  std::memset(header.job_key, 0, sizeof header.job_key);  // it stays where no core file shows it
   if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0)
     return fail(Code::other, "descriptor " + std::to_string(fd) + " is not a job segment");
   if (header.version != kSegmentVersion || header.bytes != segment.bytes_)
@@ -159,38 +164,37 @@ Result<Segment> Segment::attach(int fd) {
 }
 
 HostRecord& Segment::host(std::uint32_t host) const {
-  return reinterpret_cast<HostRecord*>(base_ + header().hosts_at)[host];
+  return reinterpret_cast<HostRecord*>(base_ + layout_.hosts_at)[host];
 }
 
 RankPlace& Segment::place(std::uint32_t rank) const {
-  return reinterpret_cast<RankPlace*>(base_ + header().places_at)[rank];
+  return reinterpret_cast<RankPlace*>(base_ + layout_.places_at)[rank];
 }
 
 std::int32_t& Segment::rank_of(std::uint32_t local) const {
-  return reinterpret_cast<std::int32_t*>(base_ + header().ranks_of_at)[local];
+  return reinterpret_cast<std::int32_t*>(base_ + layout_.ranks_of_at)[local];
 }
 
 RankRecord& Segment::rank(std::uint32_t rank) const {
-  return reinterpret_cast<RankRecord*>(base_ + header().ranks_at)[rank];
+  return reinterpret_cast<RankRecord*>(base_ + layout_.ranks_at)[rank];
 }
 
 LocalRecord& Segment::local(std::uint32_t local) const {
-  return reinterpret_cast<LocalRecord*>(base_ + header().locals_at)[local];
+  return reinterpret_cast<LocalRecord*>(base_ + layout_.locals_at)[local];
 }
 
 std::byte* Segment::lane(std::uint32_t from_local, std::uint32_t to_local) const {
-  const SegmentHeader& facts = header();
   // A receiver's lanes lie together: it is the one that looks through them.
-  const std::uint64_t index = std::uint64_t{to_local} * facts.local_ranks + from_local;
-  return base_ + facts.lanes_at + index * facts.lane_bytes;
+  const std::uint64_t index = std::uint64_t{to_local} * layout_.local_ranks + from_local;
+  return base_ + layout_.lanes_at + index * layout_.lane_bytes;
 }
 
 std::byte* Segment::area(std::uint32_t area) const {
-  return base_ + header().areas_at + area * header().area_bytes;
+  return base_ + layout_.areas_at + area * layout_.area_bytes;
 }
 
 std::string_view Segment::topology() const {
-  return {reinterpret_cast<const char*>(base_ + header().topology_at), header().topology_bytes};
+  return {reinterpret_cast<const char*>(base_ + layout_.topology_at), layout_.topology_bytes};
 }
 
 static void fill_records(const Segment& segment, const JobFacts& facts) {

@@ -184,6 +184,9 @@ class Segment {
 
   int fd() const { return fd_.get(); }
   SegmentHeader& header() const { return *reinterpret_cast<SegmentHeader*>(base_); }
+  // How it is laid out, by which everything below is found: this process's own copy, since any rank
+  // can write into the header. What make_segment() fills in besides, and the key, stand there only.
+  const SegmentFacts& layout() const { return layout_; }
   HostRecord& host(std::uint32_t host) const;
   RankPlace& place(std::uint32_t rank) const;
   std::int32_t& rank_of(std::uint32_t local) const;
@@ -198,6 +201,7 @@ class Segment {
   UniqueFd fd_;
   std::byte* base_ = nullptr;
   std::size_t bytes_ = 0;
+  SegmentFacts layout_{};
 };
 
 // What a launcher knows of a job, as far as one host needs it.

@@ -57,5 +57,19 @@ TEST_CASE("ranks that do not exist are ignored, long addresses cut", "[daemon]")
   CHECK(segment.rank(0).address_bytes == wireup::kAddressBytes);
 }
 
+TEST_CASE("what a rank writes into the segment leads its daemon nowhere else", "[daemon]") {
+  const auto segment = some_segment();
+  wireup::SegmentHeader& header = segment.header();
+  header.ranks_at = header.locals_at = header.hosts_at = std::uint64_t{1} << 46;
+  header.ranks = header.local_ranks = 1U << 31;
+  publish_address(segment, 2, "somewhere");
+  publish_address(segment, 1 << 20, "nowhere");
+  publish_end(segment, 1, ProcessEnd::without_finalizing, true);
+  publish_abort(segment);
+  CHECK(segment.rank(2).address_bytes == 9);
+  CHECK(segment.rank(1).gone.load() == 1);
+  CHECK(segment.local(1).wake_word.load() == 2);
+}
+
 }  // namespace
 }  // namespace tutti::launch::daemon

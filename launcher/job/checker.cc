@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdio>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "status/status.h"
 
@@ -14,13 +15,14 @@ namespace {
 constexpr std::size_t kMostGoodPairs = 40;
 constexpr double kSlow = 4;  // so many times slower than the middle one is worth a remark
 
+// Of what hosts, their login shells and name servers have said.
 std::string line_of(const control::Finding& finding) {
   constexpr std::array kGrades{"good", "note", "BAD "};
   const auto grade = static_cast<std::size_t>(std::clamp(finding.grade, 0, 2));
-  std::string line =
-      "    " + std::string(kGrades[grade]) + "  " + finding.what + ": " + finding.text + "\n";
+  std::string line = "    " + std::string(kGrades[grade]) + "  " + text::printable(finding.what) +
+                     ": " + text::printable(finding.text) + "\n";
   if (finding.grade != control::kGood && !finding.cure.empty())
-    line += "          cure: " + finding.cure + "\n";
+    line += "          cure: " + text::printable(finding.cure) + "\n";
   return line;
 }
 

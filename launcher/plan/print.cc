@@ -114,7 +114,7 @@ std::string told(const topo::PciDevice& device) {
   for (const std::string& name : device.names)
     if (name != bus) names += (names.empty() ? "" : ", ") + name;
   std::string text = device.kind == topo::PciDevice::Kind::gpu ? "GPU " : "network card ";
-  text += names.empty() ? bus : names + " (" + bus + ")";
+  text += tutti::text::printable(names.empty() ? bus : names + " (" + bus + ")");  // a host's words
   return text + (device.near.empty() ? ", no allowed processor near"
                                      : " near cpus " + ranges(device.near));
 }

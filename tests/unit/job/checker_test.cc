@@ -104,13 +104,13 @@ TEST_CASE("a name that leads elsewhere is told", "[job][check]") {
   findings = in_order({"a", "b"});
   findings.addresses = {{"eth0", "ip-b", 1500}};
   findings.names[0].back = "stranger.example";
-  checker.reached(1, "here", "Welcome\n");
+  checker.reached(1, "here", "\033[31mWelcome\n");
   checker.examined(1, findings);
   answer_all(checker);
   const std::string report = checker.report();
   CHECK(report.find("b leads to 127.0.1.1, none of its addresses") != std::string::npos);
   CHECK(report.find("ip-a of a leads back to stranger.example") != std::string::npos);
-  CHECK(report.find("prints before every command: \"Welcome\"") != std::string::npos);
+  CHECK(report.find("prints before every command: \"\\x1b[31mWelcome\"") != std::string::npos);
   CHECK(checker.status() == 0);
 }
 

@@ -33,6 +33,7 @@ StartupChannel::StartupChannel(Loop& loop, ChannelEnds ends)
     : loop_(loop),
       in_(std::move(ends.in)),
       out_(std::move(ends.out)),
+      reader_(ends.most),
       stream_(std::move(ends.stream)) {
   reader_.feed(ends.already);
   for (const int fd : {in_.get(), out_.get()})

@@ -7,6 +7,7 @@
 // Templates are compiled for every field of every message, so what does not depend on a field's
 // type is in functions that are none.
 #define MSGPACK_NO_BOOST
+#include <algorithm>
 #include <limits>
 #include <msgpack.hpp>
 #include <type_traits>
@@ -73,8 +74,15 @@ class FieldWriter {
   msgpack::packer<TextEnd> pack_;
 };
 
+// What is made of a message takes at most so many times its bytes, as a list of empty texts does. A
+// list of empty records would take hundreds of times as much, and nobody writes one.
+constexpr std::size_t kMostGrowth = 32;
+
 class FieldReader {
  public:
+  // Of a message of so many bytes.
+  explicit FieldReader(std::size_t bytes) : room_(kMostGrowth * (bytes + 256)) {}
+
   template <class T>
   void value(const msgpack::object& from, T& v) {
     if constexpr (Record<T>) {
@@ -82,7 +90,7 @@ class FieldReader {
     } else if constexpr (is_vector<T>::value) {
       if (from.type != msgpack::type::ARRAY) return wrong("not a list");
       v.clear();
-      for (std::uint32_t i = 0; i < from.via.array.size && error_.empty(); ++i)
+      for (std::uint32_t i = 0; i < from.via.array.size && takes(sizeof(v[0])); ++i)
         value(from.via.array.ptr[i], v.emplace_back());
     } else if constexpr (std::is_same_v<T, std::string>) {
       if (from.type != msgpack::type::STR) return wrong("not text");
@@ -121,6 +129,12 @@ class FieldReader {
     }
     return nullptr;
   }
+  // False: it must not grow by so much, or something is wrong already.
+  [[gnu::noinline]] bool takes(std::size_t bytes) {
+    if (bytes > room_) wrong("more than its bytes can say");
+    room_ -= std::min(room_, bytes);
+    return error_.empty();
+  }
   [[gnu::noinline]] void say_where(const char* field) { error_ += std::string(" in ") + field; }
   void number(const msgpack::object& from, double& v) {
     if (from.type == msgpack::type::FLOAT64 || from.type == msgpack::type::FLOAT32)
@@ -148,16 +162,17 @@ class FieldReader {
   }
 
   std::string error_;
+  std::size_t room_;
 };
 
 template <std::size_t I = 0>
-Result<Message> read_as(std::uint64_t kind, const msgpack::object& body) {
+Result<Message> read_as(std::uint64_t kind, const msgpack::object& body, std::size_t bytes) {
   if constexpr (I == std::variant_size_v<AnyMessage>) {
     return fail(Code::other, "a message of unknown kind " + std::to_string(kind));
   } else {
-    if (kind != I) return read_as<I + 1>(kind, body);
+    if (kind != I) return read_as<I + 1>(kind, body, bytes);
     std::variant_alternative_t<I, AnyMessage> message;
-    FieldReader reader;
+    FieldReader reader(bytes);
     reader.value(body, message);
     if (!reader.error().empty())
       return fail(Code::other, "message " + std::to_string(kind) + ": " + reader.error());
@@ -197,7 +212,7 @@ Result<Message> decode(std::string_view bytes) {
     if (all.type != msgpack::type::ARRAY || all.via.array.size != 2 ||
         all.via.array.ptr[0].type != msgpack::type::POSITIVE_INTEGER)
       return fail(Code::other, "not a message");
-    return read_as(all.via.array.ptr[0].via.u64, all.via.array.ptr[1]);
+    return read_as(all.via.array.ptr[0].via.u64, all.via.array.ptr[1], most);
   } catch (const std::exception& problem) {
     return fail(Code::other, std::string("malformed message: ") + problem.what());
   }

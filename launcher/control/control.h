@@ -23,6 +23,7 @@
 namespace tutti::launch::control {
 
 inline constexpr std::size_t kMaxFrameBytes = 64U << 20;
+inline constexpr std::size_t kMaxStrangersBytes = 16U << 20;  // of who has proved nothing
 inline constexpr int kEveryHost = -1;
 
 // Of this build, as both sides must have it.
@@ -44,6 +45,7 @@ struct Frame {
 // Cuts a byte stream into frames.
 class FrameReader {
  public:
+  explicit FrameReader(std::size_t most = kMaxFrameBytes) : most_(most) {}
   void feed(std::string_view bytes);
   // A whole frame, nothing yet (false), or an error: a length that cannot be.
   Result<bool> next(Frame* out);
@@ -51,6 +53,7 @@ class FrameReader {
   void settle();  // keeps no room for what was large
 
  private:
+  std::size_t most_;  // bytes of a frame
   std::string buffer_;
   std::size_t at_ = 0;
 };
@@ -122,6 +125,7 @@ struct ChannelEnds {
   std::string already{};  // read from it before, and unsealed
   // Of a channel over a network that nothing else seals; null: ssh does, or it stays on this host.
   std::unique_ptr<secure::RecordStream> stream{};
+  std::size_t most = kMaxFrameBytes;  // of one that comes
 };
 
 // Both directions of one start-up channel. Owns its descriptors (in and out may be the same).

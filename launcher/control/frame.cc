@@ -64,8 +64,7 @@ Result<bool> FrameReader::next(Frame* out) {
   const std::string_view rest = std::string_view(buffer_).substr(at_);
   if (rest.size() < kHeadBytes) return false;
   const std::size_t length = get_number(rest);
-  if (length > kMaxFrameBytes)
-    return fail(Code::other, "a frame of " + std::to_string(length) + " bytes");
+  if (length > most_) return fail(Code::other, "a frame of " + std::to_string(length) + " bytes");
   if (rest.size() < kHeadBytes + length) return false;
   out->host = static_cast<int>(get_number(rest.substr(4)));
   out->body.assign(rest.substr(kHeadBytes, length));

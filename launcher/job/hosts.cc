@@ -125,6 +125,7 @@ void Hosts::on_ready(int index, control::ChannelEnds ends) {
   Host& fresh = host(index);
   if (fresh.left) return;  // the job is over before it came
   fresh.via = index;
+  if (fresh.is_stranger) ends.most = control::kMaxStrangersBytes;
   fresh.channel = std::make_unique<control::StartupChannel>(loop_, std::move(ends));
   fresh.channel->open([this, index](control::Frame&& one) { on_frame(index, std::move(one)); },
                       [this, index](const std::string& why) { on_closed(index, why); });

@@ -133,6 +133,7 @@ Result<int> serve(const job::JobRequest& request, const spawn::HostAndPort& wher
     place.up.in = std::move(self.channel);
     place.up.stream = std::move(self.stream);
     place.among_strangers = key.is_open;
+    if (key.is_open) place.up.most = control::kMaxStrangersBytes;
     if (torch.used)
       place.own_launch = [&request, slots = self.slots](int host, const control::Launch& said) {
         return job::own_launch(request, slots, host, said);

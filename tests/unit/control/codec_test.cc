@@ -60,6 +60,41 @@ TEST_CASE("a forged length of four billion elements allocates nothing", "[contro
   CHECK_FALSE(decode(std::string("\x92\x00\xdf\xff\xff\xff\xff", 7)));
 }
 
+TEST_CASE("a list of empty records is refused, which would take hundreds of times its bytes",
+          "[control]") {
+  const auto list_of = [](std::size_t count) {
+    std::string bytes = {'\x92', static_cast<char>(Message(Launch{}).index()), '\x81', '\xa4'};
+    bytes += std::string("apps\xdc") + static_cast<char>(count >> 8) + static_cast<char>(count);
+    return bytes + std::string(count, '\x80');
+  };
+  REQUIRE(decode(list_of(10)));
+  CHECK(std::get<Launch>(*decode(list_of(10))).apps.size() == 10);
+  const auto refused = decode(list_of(60'000));
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().text.find("more than its bytes can say in apps") != std::string::npos);
+}
+
+TEST_CASE("what takes most for its bytes among what is written comes back", "[control]") {
+  const Addresses texts{0, {}, std::vector<std::string>(60'000)};
+  const auto read = decode(encode(texts));
+  REQUIRE(read);
+  CHECK(std::get<Addresses>(*read).addresses.size() == 60'000);
+  Launch launch;
+  launch.apps.resize(20'000);
+  launch.ranks.resize(20'000);
+  CHECK(decode(encode(launch)));
+}
+
+TEST_CASE("a peer of whom nothing is known may send shorter frames only", "[control]") {
+  const std::string long_one = frame(0, std::string(kMaxStrangersBytes + 1, 'x'));
+  FrameReader reader(kMaxStrangersBytes), trusting;
+  Frame out;
+  for (FrameReader* each : {&reader, &trusting})
+    each->feed(std::string_view(long_one).substr(0, 8));
+  CHECK_FALSE(reader.next(&out));
+  CHECK(trusting.next(&out));
+}
+
 TEST_CASE("frames are cut right wherever the stream is split", "[control]") {
   const std::string stream = frame(3, "hello") + frame(kEveryHost, "") + frame(0, "x");
   for (std::size_t piece = 1; piece <= stream.size(); ++piece) {

@@ -24,11 +24,13 @@
 #include "mpi/memory_kinds.h"
 #include "mpi/place.h"
 #include "mpi/process.h"
+#include "wireup/protocol.h"
 
 namespace tutti::mpi {
 namespace {
 
 constexpr std::array kSignals{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+static_assert(CrashLines::kLimitS < wireup::kLongestSpeechS);
 constexpr std::size_t kMostFrames = CrashLines::kMost, kMostBytes = 16384;
 constexpr std::size_t kStackBytes = 64 << 10;
 constexpr std::size_t kMostLookedAt = 1 << 20;  // frames, a moment's work

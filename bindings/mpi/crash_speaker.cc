@@ -9,10 +9,10 @@
 #include <cerrno>
 #include <ctime>
 
+#include "wireup/protocol.h"
+
 namespace tutti::mpi {
 namespace {
-
-constexpr unsigned kLongestSpeechS = 10;  // several times what the stack and addr2line take
 
 // The thread that crashed first; 0: none has. Then its signal, a moment later. Relaxed: nothing is
 // passed on by them.
@@ -49,7 +49,8 @@ void limit_speech() {
   to_us.sigev_value.sival_ptr = &crashed_by;
   to_us._sigev_un._tid = ::gettid();
   int timer = 0;
-  const itimerspec limit{.it_interval = {}, .it_value = {.tv_sec = kLongestSpeechS, .tv_nsec = 0}};
+  const itimerspec limit{.it_interval = {},
+                         .it_value = {.tv_sec = wireup::kLongestSpeechS, .tv_nsec = 0}};
   if (::syscall(SYS_timer_create, CLOCK_MONOTONIC, &to_us, &timer) == 0)
     ::syscall(SYS_timer_settime, timer, 0, &limit, nullptr);
   unblock(SIGALRM);
@@ -60,7 +61,7 @@ void limit_speech() {
 void wait_for_speaker() {
   timespec until{};
   ::clock_gettime(CLOCK_MONOTONIC, &until);
-  until.tv_sec += kLongestSpeechS + 1;
+  until.tv_sec += wireup::kLongestSpeechS + 1;
   while (::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) continue;
 }
 

@@ -5,14 +5,9 @@
 
 #include <utility>
 
+#include "wireup/protocol.h"
+
 namespace tutti::launch::job {
-namespace {
-
-// Between a victim's word and the reason's, which waits for addr2line before it speaks (2 s).
-constexpr std::chrono::seconds kReasonDelay{3};
-
-}  // namespace
-
 const std::string& RankEnds::name_of(int host) const {
   return request_.plan.hosts.at(static_cast<std::size_t>(host)).name;
 }
@@ -61,7 +56,8 @@ void RankEnds::take(int host, const control::RankAborts& report) {
 // and had never joined says nothing.
 void RankEnds::blame_another(int victim, RankVerdict verdict) {
   Ending& ending = machine_.ending();
-  if (!ending.blamed()) loop_.after(kReasonDelay, [this] { tell_victim(); });
+  constexpr std::chrono::seconds kTurn{wireup::kTurnOfReasonS};
+  if (!ending.blamed()) loop_.after(kTurn, [this] { tell_victim(); });
   ending.blame_another(victim, std::move(verdict));
 }
 

@@ -31,7 +31,6 @@
 namespace tutti::wireup {
 namespace {
 
-constexpr unsigned kLaunchersTurnS = 5;
 constexpr std::size_t kKeyBytes = sizeof(SegmentFacts::job_key);
 constexpr std::size_t kNameBytes = 16;
 
@@ -107,7 +106,7 @@ class GuestClient final : public Wireup {
     if (!reason.empty()) log::warn(reason);
     // A launcher that ends the job by itself (Slurm's PMIx, mpirun, Hydra) knows how the rank to
     // blame ended, and is given the time to tell.
-    if (blame == Blame::another) ::sleep(kLaunchersTurnS);
+    if (blame == Blame::another) ::sleep(kTurnOfReasonS);
     if (own().state.load(std::memory_order_relaxed) !=
         static_cast<std::uint32_t>(RankState::finalized))  // then the launcher hears us no more
       board_->abort(status, std::string(reason));

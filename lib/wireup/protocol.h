@@ -35,6 +35,11 @@ inline constexpr std::array kLaunchersOwn{kSegmentFdVariable, kControlFdVariable
 
 inline constexpr std::int64_t kMostRanks = 1 << 20;  // of a job
 
+// A rank that fails may speak before it ends, of its stack and of places in its sources, which
+// takes a part of this. Who fails because of it, or tells so, leaves it the time to be heard first.
+inline constexpr unsigned kLongestSpeechS = 5;
+inline constexpr unsigned kTurnOfReasonS = kLongestSpeechS + 1;
+
 enum class RankSays : std::uint32_t {
   joined = 1,     // value: pid
   address = 2,    // payload: transport addresses of this rank

@@ -112,6 +112,16 @@ static void fall_before_lock(void) {
   MPI_Send((void*)64, 100, MPI_BYTE, 0, 5, MPI_COMM_WORLD);
 }
 
+/* Rank 0 gives more than rank 1 takes. Rank 1 bears that, and its own end is long in coming. */
+static void fail_first(int rank) {
+  const int counts[] = {1, 0}, places[] = {0, 0};
+  const int given[] = {1, 2};
+  int taken;
+  if (rank == 1) MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Gatherv(given, rank == 0 ? 2 : 0, MPI_INT, &taken, counts, places, MPI_INT, 1, MPI_COMM_WORLD);
+  if (rank == 1) fall_before_lock();
+}
+
 static void die(const char* how) {
   if (strcmp(how, "exits") == 0) exit(MPI_ERR_PROC_ABORTED);
   if (strcmp(how, "hangs up") == 0) { /* the others lose it before its end is known */
@@ -152,6 +162,7 @@ int main(int argc, char** argv) {
   if (argc > 1 && strncmp(argv[1], "stays away", 10) == 0 && strcmp(getenv("OMPI_COMM_WORLD_RANK"), "1") == 0) return 0;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (argc > 1 && strcmp(argv[1], "fails first") == 0) fail_first(rank);
   if (rank == 1 && argc > 1) die(argv[1]);
   if (!only_ends) MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();

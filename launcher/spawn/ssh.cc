@@ -178,7 +178,7 @@ void Ssh::connect(SshConnection& one) {
     return listen(one);
   loop_.post([this, index = one.host.host, error = errno] {
     reports_.failed(index, status::of(status::ExitStatus::no_resources),
-                    std::string("cannot start ssh: ") + std::strerror(error));
+                    "cannot start " + how_.agent.at(0) + ": " + std::strerror(error));
   });
 }
 

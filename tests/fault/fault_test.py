@@ -238,6 +238,20 @@ def hanging_ssh(suite):
             one_line(suite, Job(suite.prun, way, ["true"], ranks=2), 201, "no answer from a, b", what)
 
 
+def no_room_for_agents(suite):
+    """Of many agents some cannot be started, for want of descriptors: it is said of which program."""
+    with tempfile.TemporaryDirectory() as folder:
+        agent = f"{folder}/reaches"
+        with open(agent, "w") as file:
+            file.write("#!/bin/sh\nexec sleep 1000\n")
+        os.chmod(agent, 0o755)
+        hosts = ",".join(f"h{i}" for i in range(30))
+        done = subprocess.run(["sh", "-c", 'ulimit -n 64; exec "$@"', "sh", suite.prun, "--launch-agent", agent, "-H", hosts,
+                               "-np", "30", "true"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        suite.check(done.returncode == 212 and f": cannot start {agent}: Too many open files" in done.stderr,
+                    f"agents without descriptors: {done.returncode} {done.stderr}")
+
+
 def one_of_many(suite, ranks=300 if os.environ.get("TUTTI_TEST_QUICK") else 1000):
     """One rank of very many fails while the others are still being started."""
     program = ["sh", "-c", "test $RANK != 77 || exit 7; exec sleep 1000"]
@@ -250,6 +264,7 @@ def main():
     os.chdir(os.path.dirname(os.path.abspath(__file__)))
     stopped = []
     hanging_ssh(suite)
+    no_room_for_agents(suite)
     one_of_many(suite)
     for name, way in ways(suite):
         way = ["--oversubscribe", *way]

@@ -17,6 +17,7 @@
 #include <cstring>
 #include <set>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "pmix/job_info.h"
 
@@ -30,6 +31,26 @@ PmixHost* the_host = nullptr;  // set before the library starts, constant while 
 constexpr std::array kFoldersOfSharedMemory{
     "btl_vader_backing_directory", "btl_sm_backing_directory", "osc_sm_backing_directory",
     "osc_rdma_backing_directory", "osc_ucx_backing_directory"};
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// Whether the user names one of them in a file of parameters, over which variables win. Two names
+// may be one parameter, so he has chosen them all.
+bool are_chosen_in_files() {
+  std::string files = variable("OMPI_MCA_mca_base_param_files");
+  if (files.empty()) files = variable("HOME") + "/.openmpi/mca-params.conf";
+  for (const std::string& path : text::split(files, ','))
+    for (const std::string& line : text::split(file_text(path).value_or(""), '\n')) {
+      const auto name = text::trim(std::string_view(line).substr(0, line.find('=')));
+      if (std::find(kFoldersOfSharedMemory.begin(), kFoldersOfSharedMemory.end(), name) !=
+          kFoldersOfSharedMemory.end())
+        return true;
+    }
+  return false;
+}
 
 pmix_status_t on_connected(const pmix_proc_t* proc, void*, pmix_info_t*, std::size_t,
                            pmix_op_cbfunc_t, void*) {
@@ -146,7 +167,8 @@ Result<void> PmixHost::serve(const control::ServeJob& job) {
   job_ = job;
   TUTTI_DO(own_folder_.make(where_));
   // Without one Open MPI chooses.
-  [[maybe_unused]] const auto made = shared_memory_.make(kSharedMemoryFolder);
+  if (!are_chosen_in_files()) [[maybe_unused]]
+    const auto made = shared_memory_.make(kSharedMemoryFolder);
   const std::string& folder = own_folder_.path();
   the_host = this;
   ::setenv("PMIX_MCA_gds", "hash", 0);  // no shared memory files of its own

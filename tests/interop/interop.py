@@ -12,6 +12,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
@@ -105,6 +106,22 @@ class Matrix:
             self.failed += [*wrong, f"{program} left {sorted(left)}"]
 
 
+    def check_own_folder(self, row, prun, program):
+        """Variables would win over a file of parameters in which the user names a folder."""
+        said = {}
+        for chosen in (True, False):
+            with tempfile.TemporaryDirectory() as home:
+                os.mkdir(f"{home}/.openmpi")
+                with open(f"{home}/.openmpi/mca-params.conf", "w") as file:
+                    file.write("# mine\n" + ("btl_vader_backing_directory = /tmp\n" if chosen else ""))
+                said[chosen] = run([prun, "-np", "1", "sh", "-c", f"env; exec {program}"], {"HOME": home})
+        good = all(status == 0 and ("_backing_directory=" in stdout) != chosen and "PMIX_RANK=" in stdout
+                   for chosen, (status, stdout, _) in said.items())
+        print(f"{row:22} keeps the folder of its parameters   {'good' if good else 'BAD'}", flush=True)
+        if not good:
+            self.failed.append(f"{program}: {said}")
+
+
 def new_files(before):
     """What is there at last and was not before; files of other jobs that run have time to go."""
     end = time.monotonic() + 20
@@ -152,6 +169,7 @@ def main():
         matrix.check_abort(peer.name, prun, program)
         if peer.leaves_none:
             matrix.check_leaves(peer.name, prun, program)
+            matrix.check_own_folder(peer.name, prun, program)
     for peer in found:
         matrix.check("Tutti", peer.name + "'s launcher", [*peer.launcher, "-n", "4", ours], [4] * 4,
                      peer.environment)

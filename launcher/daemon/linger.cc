@@ -1,5 +1,7 @@
-// The end of a host's part of the job: what filters of the ranks still write, then nothing is left.
+// The end of a host's part of the job: signals, what filters of the ranks still write, then nothing
+// is left.
 #include <algorithm>
+#include <csignal>
 #include <utility>
 
 #include "base/clock.h"
@@ -15,6 +17,31 @@ constexpr std::int64_t kQuiet = 1'000'000'000, kLongestLinger = 5'000'000'000;
 constexpr std::chrono::milliseconds kLingerLook{20};
 
 }  // namespace
+
+// A rank may have left the group it was given (setsid, an interactive shell).
+void Ranks::send_signal(const RankProcess& rank, int number) {
+  if (::kill(-rank.pid, number) != 0) ::kill(rank.pid, number);
+}
+
+// Those that are still to be started get it then.
+void Ranks::signal(int number) {
+  if (!ranks_run_) early_signals_.push_back(number);
+  for (const RankProcess& rank : ranks_)
+    if (!rank.ended && rank.pid > 0) send_signal(rank, number);
+}
+
+void Ranks::end(int grace_ms) {
+  if (!ending_) generations_.abort();
+  ending_ = true;
+  if (grace_ms > 0) {
+    signal(SIGTERM);
+    signal(SIGCONT);
+    loop_.cancel(end_timer_);
+    end_timer_ = loop_.after(std::chrono::milliseconds(grace_ms), [this] { signal(SIGKILL); });
+  } else {
+    signal(SIGKILL);
+  }
+}
 
 void Ranks::finish(std::function<void()> done) {
   servers_.close();

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <set>
@@ -270,6 +269,7 @@ Result<void> Ranks::start(RankProcess& rank) {
   how.open_files = open_files_limit_;
   TUTTI_DO(starter_->start(rank, std::move(how)));
   by_pid_.emplace_back(rank.pid, rank.local);
+  for (const int number : early_signals_) send_signal(rank, number);
   watch(rank);
   return {};
 }
@@ -304,27 +304,6 @@ void Ranks::gone(const control::Gone& gone) {
   if (!generations_.is_open() || gone.ranks.size() != gone.finalized.size()) return;
   for (std::size_t i = 0; i < gone.ranks.size(); ++i)
     generations_.ended(gone.ranks[i], gone.finalized[i], any_joined_);
-}
-
-void Ranks::signal(int number) {
-  for (const RankProcess& rank : ranks_) {
-    if (rank.ended || rank.pid <= 0) continue;
-    // A rank may have left the group it was given (setsid, an interactive shell).
-    if (::kill(-rank.pid, number) != 0) ::kill(rank.pid, number);
-  }
-}
-
-void Ranks::end(int grace_ms) {
-  if (!ending_) generations_.abort();
-  ending_ = true;
-  if (grace_ms > 0) {
-    signal(SIGTERM);
-    signal(SIGCONT);
-    loop_.cancel(end_timer_);
-    end_timer_ = loop_.after(std::chrono::milliseconds(grace_ms), [this] { signal(SIGKILL); });
-  } else {
-    signal(SIGKILL);
-  }
 }
 
 void Ranks::on_child_ended(pid_t pid, int wait_status) {

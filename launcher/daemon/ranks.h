@@ -89,6 +89,7 @@ class Ranks {
   int cores_for(const RankProcess& rank) const;
   CannotStart problem_of(const RankProcess& rank) const;
   Result<void> start(RankProcess& rank);
+  static void send_signal(const RankProcess& rank, int number);  // linger.cc
   OutputOwner writer_of(const RankProcess& rank) const;
   std::vector<std::string> own_words(const control::AppPart& part, const RankProcess& rank) const;
   LineCutter& lines_of(RankProcess& rank, int stream);
@@ -142,6 +143,7 @@ class Ranks {
   std::vector<std::string> file_problems_;  // by 2 * local rank + stream
   std::unique_ptr<RankStarter> starter_;    // null: nothing starts
   std::size_t next_to_start_ = 0;
+  std::vector<int> early_signals_;  // that came before all had been started
   Servers servers_;
   std::deque<RankProcess> ranks_;                   // addresses stay: callbacks hold them
   std::vector<std::pair<pid_t, int>> by_pid_;       // of those that run: local rank

@@ -49,8 +49,12 @@ class Driver {
     if (pid_ > 0) ::waitpid(pid_, &status, 0);
   }
 
-  void send(const control::Message& message) {
-    const std::string bytes = control::frame(0, control::encode(message));
+  void send(const control::Message& message) { send_at_once({message}); }
+
+  void send_at_once(std::initializer_list<control::Message> messages) {
+    std::string bytes;
+    for (const control::Message& message : messages)
+      bytes += control::frame(0, control::encode(message));
     REQUIRE(::write(fd_.get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
   }
 
@@ -61,6 +65,10 @@ class Driver {
   }
 
   void launch(const std::string& script, int ranks = 1, bool with_input = false) {
+    send(launch_of(script, ranks, with_input));
+  }
+
+  static control::Launch launch_of(const std::string& script, int ranks, bool with_input = false) {
     control::Launch launch;
     launch.job_key.assign(32, 'k');
     launch.hosts = {"here"};
@@ -70,7 +78,7 @@ class Driver {
     app.working_directory = "/";
     launch.apps.push_back(app);
     for (int i = 0; i < ranks; ++i) launch.ranks.push_back({i, 0, with_input && i == 0, {}});
-    send(launch);
+    return launch;
   }
 
   // The next message of this kind; output met on the way is collected.
@@ -239,6 +247,16 @@ TEST_CASE("signals are forwarded to the rank's whole group", "[daemon]") {
   const control::RankEnded ended = driver.wait_for<control::RankEnded>();
   CHECK(WEXITSTATUS(ended.wait_status) == 5);
   CHECK(driver.output_.find("got it") != std::string::npos);
+  driver.leave();
+}
+
+TEST_CASE("a signal that comes before ranks have been started reaches them", "[daemon]") {
+  Driver driver;
+  driver.send_at_once({Driver::launch_of("exec sleep 10", 2), control::Signal{SIGTERM}});
+  for (int i = 0; i < 2; ++i) {
+    const int status = driver.wait_for<control::RankEnded>().wait_status;
+    CHECK(WIFSIGNALED(status));
+  }
   driver.leave();
 }
 

@@ -205,6 +205,7 @@ void Ranks::hold_output(bool hold) {
 }
 
 void Ranks::resize(const control::Window& size) {
+  launch_.window = size;  // of those that are still to be started
   for (const RankProcess& rank : ranks_)
     if (rank.part.on_pty && rank.output[0].is_open()) resize_pty(rank.output[0].get(), size);
 }

@@ -260,6 +260,17 @@ TEST_CASE("a signal that comes before ranks have been started reaches them", "[d
   driver.leave();
 }
 
+TEST_CASE("a size that comes before a rank has been started is its terminal's", "[daemon]") {
+  Driver driver;
+  control::Launch launch = Driver::launch_of("stty size", 1);
+  launch.ranks[0].on_pty = true;
+  launch.window = {24, 80};
+  driver.send_at_once({launch, control::Window{30, 100}});
+  driver.wait_for<control::RankEnded>();
+  CHECK(driver.output_.find("30 100") != std::string::npos);
+  driver.leave();
+}
+
 TEST_CASE("a daemon whose channel closes kills its ranks and leaves", "[daemon]") {
   Driver driver;
   driver.launch("trap '' TERM HUP; setsid sleep 1000 & echo $! $$; wait; sleep 1000");

@@ -1,7 +1,8 @@
 // For LD_PRELOAD: each TCP connection of a program carries at most FLOW_GBITS, by the kernel's own
 // pacing (SO_MAX_PACING_RATE), as in a network that limits flows. Several connections carry more.
 //
-//   prun --virtual -H a:1,b:1 -np 2 -x LD_PRELOAD=build-release/benchmarks/libflow_limit.so \
+// All on one line:
+//   prun --virtual -H a:1,b:1 -np 2 -x LD_PRELOAD=build-release/benchmarks/libflow_limit.so
 //     -x FLOW_GBITS=5 -x TUTTI_TCP_RAILS=3 build-release/benchmarks/bandwidth
 #include <dlfcn.h>
 #include <sys/socket.h>

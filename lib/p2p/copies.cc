@@ -19,7 +19,8 @@ namespace {
 
 constexpr std::uint64_t kAhead = 4;  // chunks of a message that are packed before they are posted
 // Arrived, not unpacked yet, and not lent (the lender sees to that). Frames are not refused, so
-// beyond it we wait for the device.
+// beyond it we wait for the device; unless it waits for what its caller gave it, and that perhaps
+// for what comes behind.
 constexpr std::uint64_t kMostArrived = std::uint64_t{16} << 20;
 constexpr std::uint32_t kNoMessage = ~0U;  // context of a device's work that is no message
 
@@ -200,9 +201,10 @@ void Core::unpack_later(Transfer* transfer, std::uint64_t offset,
   begin_copy(transfer);
   transfer->buffer.device->unpack(transfer->buffer, static_cast<types::Count>(offset), payload,
                                   bounce);
-  wait_until([this] {
+  types::Device& device = *transfer->buffer.device;
+  wait_until([&] {
     if (arrived_bytes_ > kMostArrived) devices_.progress();
-    return arrived_bytes_ <= kMostArrived;
+    return arrived_bytes_ <= kMostArrived || device.stands_behind_caller();
   });
 }
 

@@ -79,6 +79,8 @@ class Device {
   // `done` when what the caller gave the device before its latest call has ended: from then on
   // others may read the device's memory.
   virtual void await_caller(Done* done) = 0;
+  // Whether what it is asked for waits for that, which may itself wait for a message of ours.
+  virtual bool stands_behind_caller() { return false; }
   virtual CopyPace pace() { return {}; }
   // Memory for temporaries, which neighbours reach as they reach the user's; aligned as any element
   // wants it. Null: there is none now, or for so few bytes the host's serves better. Waits for

@@ -75,6 +75,12 @@ bool Gpu::is_fence_reached() {
   return true;
 }
 
+bool Gpu::stands_behind_caller() {
+  if (is_abandoned_ || fence_failure_ != CUDA_SUCCESS) return false;
+  const Current current(driver_, context_);
+  return !is_fence_reached();
+}
+
 Result<void> Gpu::await_fences(const Step& step) {
   constexpr const char* kMark = "an event in the caller's default stream";
   Lane& lane = *step.lane;

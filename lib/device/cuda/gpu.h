@@ -54,6 +54,7 @@ class Gpu final : public types::Device {
   bool is_reached(Mark& mark) override;
   void begin_marked_call(Mark& mark) override;
   void await_caller(Done* done) override;
+  bool stands_behind_caller() override;
   bool copies_from(const types::Device& other) const override {
     return other.kind() == MemoryKind::cuda && other.is_usable();
   }

@@ -44,7 +44,6 @@ class Daemon {
 
  private:
   void say(const control::Message& message);
-  void tell_here(const control::Message& message);
   void hold_or_go_on();
   std::size_t unshown() const { return shown_ ? shown_->queued_bytes() : 0; }
   void beat();
@@ -144,7 +143,7 @@ void Daemon::beat() {
 
 void Daemon::say(const control::Message& message) {
   if (place_.among_strangers) {
-    tell_here(message);
+    if (shown_) shown_->say_words_of(message);
     if (const auto numbers = numbers_only(message)) up_.send(host_, *numbers);
     return;
   }
@@ -153,16 +152,6 @@ void Daemon::say(const control::Message& message) {
     on_its_way_ += output->text.size();
     hold_or_go_on();
   }
-}
-
-// Words that a head of whom nothing is known does not get are for the user who started this node.
-void Daemon::tell_here(const control::Message& message) {
-  std::string words;
-  if (const auto* note = std::get_if<control::Note>(&message)) words = note->text;
-  if (const auto* failed = std::get_if<control::DaemonFailed>(&message)) words = failed->reason;
-  if (const auto* aborts = std::get_if<control::RankAborts>(&message)) words = aborts->reason;
-  if (const auto* ended = std::get_if<control::RankEnded>(&message)) words = ended->reason;
-  if (!words.empty() && shown_) shown_->say(words);
 }
 
 // A slow reader slows the ranks instead of filling memory; half of the room is free before they

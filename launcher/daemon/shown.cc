@@ -30,6 +30,15 @@ void Shown::say(std::string_view line) {
   write(1, control::own_line(line));
 }
 
+void Shown::say_words_of(const control::Message& message) {
+  std::string words;
+  if (const auto* note = std::get_if<control::Note>(&message)) words = note->text;
+  if (const auto* failed = std::get_if<control::DaemonFailed>(&message)) words = failed->reason;
+  if (const auto* aborts = std::get_if<control::RankAborts>(&message)) words = aborts->reason;
+  if (const auto* ended = std::get_if<control::RankEnded>(&message)) words = ended->reason;
+  if (!words.empty()) say(words);
+}
+
 void Shown::tell(int stream, int error, const Broken& broken) {
   if (error == EPIPE)
     return broken({status::of_signal(SIGPIPE), "nobody reads its output any more"});

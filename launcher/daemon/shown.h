@@ -19,6 +19,8 @@ class Shown {
 
   void write(int stream, std::string_view text);  // 0 stdout, 1 stderr
   void say(std::string_view line);                // of our own, on stderr
+  // Words that a head of whom nothing is known does not get are for the user who started this node.
+  void say_words_of(const control::Message& message);
   std::size_t queued_bytes() const {
     return streams_[0].queued_bytes() + streams_[1].queued_bytes();
   }

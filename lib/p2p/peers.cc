@@ -215,7 +215,6 @@ bool Core::is_lost_by(const char* link, int rank) {
 
 // One link has lost the peer: none of its others may still write into memory of a receive.
 void Core::drop_links(PeerState& peer) {
-  for (const BulkLink& each : peer.readers) opened_.transports[each.picked.index]->drop(peer.rank);
   if (peer.bulk.empty()) return;
   opened_.transports[peer.transport]->drop(peer.rank);
   for (const BulkLink& each : peer.bulk) opened_.transports[each.picked.index]->drop(peer.rank);

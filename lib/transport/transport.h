@@ -181,8 +181,8 @@ class Transport {
   // and is served by it; null: there are no more.
   virtual std::unique_ptr<Transport> rail(int /*number*/) { return nullptr; }
   // Another link of this peer has lost it. From here on nothing of it is delivered, no memory that
-  // place() gave for it is written to, and what is pinned for it is given back. Said to the
-  // transports that read its memory, and where a peer has bulk links, to those of all its links.
+  // place() gave for it is written to, and what is pinned for it is given back. Said where a peer
+  // has bulk links, to the transports of all its links.
   virtual void drop(int peer);
 };
 

@@ -188,8 +188,6 @@ class Vendor {
   // What neighbour `from` says that it exported: nothing in it is believed unseen. The courier
   // outlives what is imported.
   virtual Result<std::unique_ptr<Imported>> import(int from, BlobView key, Courier& courier) = 0;
-  // That neighbour is gone: what is open of its memory is closed, once nobody reads it.
-  virtual void forget(int from) = 0;
   // How what this neighbour exported was reached, or why not; empty: it exported nothing so far.
   virtual std::string reach_text(int from) const = 0;
 };

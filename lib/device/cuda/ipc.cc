@@ -146,11 +146,6 @@ std::shared_ptr<OpenedMemory> Imports::make(const Gpu& gpu, int from, const IpcK
           [this](OpenedMemory* unused) { retired_.emplace_back(unused); }};
 }
 
-void Imports::forget(int from) {
-  std::erase_if(opened_, [from](const auto& each) { return each->from() == from; });
-  close_retired();
-}
-
 void Imports::close_retired() {
   if (retired_.empty()) return;
   if (const Rest rest(driver_.enqueued); rest) retired_.clear();

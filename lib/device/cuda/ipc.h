@@ -93,7 +93,6 @@ class OpenedMemory {
   void begin_read() { ++readers_; }
   Result<void> end_read() { return --readers_ == 0 ? close_pooled() : Result<void>(); }
   bool is_closed() const { return address_ == 0; }
-  int from() const { return from_; }
   bool is(const Gpu& gpu, int from, const IpcKey& key) const {
     return &gpu_ == &gpu && from_ == from && key_.id == key.id && key_.place == key.place &&
            key_.allocated == key.allocated && key_.way == key.way;
@@ -139,7 +138,6 @@ class Imports {
   Result<std::pair<Gpu*, std::shared_ptr<OpenedMemory>>> open(int from, const IpcKey& key,
                                                               const types::Device* into,
                                                               types::Courier& courier);
-  void forget(int from);
   std::string reach_text(int from) const;
   std::size_t opened() const { return opened_.size(); }
   void close_retired();

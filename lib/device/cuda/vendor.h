@@ -53,7 +53,6 @@ class Cuda final : public types::Vendor {
                                                   types::Courier& courier) override {
     return imports_.import(from, key, courier);
   }
-  void forget(int from) override { imports_.forget(from); }
   std::string reach_text(int from) const override { return imports_.reach_text(from); }
 
  private:

@@ -96,7 +96,7 @@ class IpcTransport final : public Transport {
   }
   int progress() override { return 0; }  // the device's, which p2p drives
   int wait_fd() override { return -1; }
-  void drop(int peer) override { vendor_.forget(peer); }
+  void drop(int) override {}
 
  private:
   types::Vendor& vendor_;

@@ -199,11 +199,10 @@ void Daemon::cut_off(int status) {
 
 void Daemon::on_signal(int number) {
   if (number == SIGCHLD) return reap();
+  const bool has_keeper = ::getppid() == keeper_;
   // Slurm may signal every process of a step; what is meant for the ranks, the keeper says.
-  if (number == SIGTERM && !place_.by_hand && place_.signals.is_open() && ::getppid() == keeper_)
-    return;
-  // Over a network whoever started the keeper hears no more than that it ended.
-  if (number == SIGTERM && place_.over_network && ::getppid() != keeper_)
+  if (number == SIGTERM && has_keeper && place_.signals.is_open() && !place_.by_hand) return;
+  if (number == SIGTERM && !has_keeper && place_.over_network)  // else nobody hears how it ended
     std::fputs("its keeper was killed\n", stderr);
   const bool ends = number == SIGINT || number == SIGQUIT || number == SIGHUP;
   if (number == SIGTERM || (ends && place_.by_hand)) cut_off(status_when_told(number));
@@ -249,12 +248,9 @@ void Daemon::handle(const control::Prepare& prepare) {
       say(control::Note{machine.error().text, true});
     }
   }
-  control::Hello hello = hello_from(place_, machine_);
-  if (std::string chosen = control::address_among(prepare.interfaces); !chosen.empty())
-    hello.own_address = std::move(chosen);
-  else if (const std::string none = control::none_among(prepare.interfaces); !none.empty())
+  if (const std::string none = control::none_among(prepare.interfaces); !none.empty())
     say(control::Note{none, true});
-  say(hello);
+  say(hello_from(place_, machine_, prepare.interfaces));
 }
 
 void Daemon::handle(control::Launch& launch) {

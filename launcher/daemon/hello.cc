@@ -59,7 +59,8 @@ topo::Machine machine_of(const control::MachinePart& part) {
   return topo::is_sound(machine) ? machine : topo::Machine();
 }
 
-control::Hello hello_from(const DaemonPlace& place, const std::optional<topo::Machine>& machine) {
+control::Hello hello_from(const DaemonPlace& place, const std::optional<topo::Machine>& machine,
+                          const std::string& interfaces) {
   control::Hello hello;
   hello.version = control::version();
   std::array<char, 256> name{};
@@ -77,6 +78,8 @@ control::Hello hello_from(const DaemonPlace& place, const std::optional<topo::Ma
       hello.own_address = words[2];
     }
   }
+  if (std::string chosen = control::address_among(interfaces); !chosen.empty())
+    hello.own_address = std::move(chosen);
   if (place.over_network) hello.addresses = control::own_addresses();
   hello.free_port = find_free_port();
   return hello;

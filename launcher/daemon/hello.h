@@ -7,6 +7,8 @@
 
 namespace tutti::launch::daemon {
 
-control::Hello hello_from(const DaemonPlace& place, const std::optional<topo::Machine>& machine);
+// `interfaces`: TUTTI_INTERFACES, by which ranks reach it.
+control::Hello hello_from(const DaemonPlace& place, const std::optional<topo::Machine>& machine,
+                          const std::string& interfaces);
 
 }  // namespace tutti::launch::daemon

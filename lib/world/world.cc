@@ -106,8 +106,10 @@ void World::pause() {
 }
 
 void World::abort(int status, std::string_view reason, wireup::Blame blame) {
-  wireup_->abort(status, reason, blame);
-  std::_Exit(status);
+  // The kernel keeps eight bits, and a shell or a launcher takes 0 for success.
+  const int failure = (status & 0xff) == 0 ? 1 : status;
+  wireup_->abort(failure, reason, blame);
+  std::_Exit(failure);
 }
 
 Result<void> World::connect() {

@@ -1,5 +1,6 @@
 // The last rank ends the job with status 43 while all others wait for a message for ever. With a
-// word it does so by a communicator of its own: "named", or "unnamed".
+// word it does so by a communicator of its own: "named", or "unnamed". A second word is the status.
+#include <cstdlib>
 #include <cstring>
 
 #include "check.h"
@@ -11,7 +12,7 @@ int main(int argc, char** argv) {
   MPI_Comm comm = MPI_COMM_WORLD;
   if (argc > 1) MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   if (argc > 1 && std::strcmp(argv[1], "named") == 0) MPI_Comm_set_name(comm, "ocean");
-  if (rank == size - 1) MPI_Abort(comm, 43);
+  if (rank == size - 1) MPI_Abort(comm, argc > 2 ? std::atoi(argv[2]) : 43);
   int word = 0;
   MPI_Recv(&word, 1, MPI_INT, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   return 0;

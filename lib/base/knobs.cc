@@ -25,8 +25,7 @@ constexpr KnobRow kPlain[] = {
      "largest message sent without asking first; 0: derived from the link"},
     {"TUTTI_UNEXPECTED_BYTES", "bytes", "4M", "p2p",
      "unmatched eager bytes one peer may leave here before its sends wait; unless set, they wait "
-     "only "
-     "when kept messages fill the rank's share of an eighth of the memory there is"},
+     "only when kept messages fill the rank's share of an eighth of the memory there is"},
     {"TUTTI_FLOOD_MESSAGES", "messages", "100000", "p2p",
      "so many messages (or 4 KiB times as much) that a rank does not receive are reported; 0: "
      "never"},
@@ -49,26 +48,21 @@ constexpr KnobRow kPlain[] = {
     {"TUTTI_TCP_FAMILY", "name", "auto", "transport", "auto, ipv4 or ipv6"},
     {"TUTTI_TCP_CONGESTION", "text", "auto", "transport",
      "congestion control of links between hosts: auto (cubic or reno where the host's default is "
-     "bbr "
-     "and the way short), system (the host's default), or a name that the host allows"},
+     "bbr and the way short), system (the host's default), or a name that the host allows"},
     {"TUTTI_TCP_RAILS", "count", "0", "transport",
      "so many further connections between two hosts' ranks share the bytes of a long message, each "
      "by another of the hosts' networks where there are several: where a network bears less on one "
      "connection than in all; the same for all ranks"},
     {"TUTTI_INTERFACES", "text", "", "transport",
      "interfaces between hosts: names, beginnings of names, subnets (eth0,ib,10.1.0.0/16), or ^ "
-     "and "
-     "those not to use; empty: all (prun --interfaces, Open MPI's btl_tcp_if_include, ...)"},
+     "and those not to use; empty: all (prun --interfaces, Open MPI's btl_tcp_if_include, ...)"},
     {"TUTTI_LINK_SECURITY", "name", "none", "transport",
      "data between hosts: none, integrity (changes are noticed) or encrypted; the same for all"},
     {"TUTTI_ALGORITHMS", "text", "", "select", "forced algorithms: allreduce=ring,bcast=binomial"},
     {"TUTTI_COSTS", "text", "", "select",
      "what links and folds cost, by which algorithms are chosen: tcp=15:1.2:4,fold=10 (latency in "
-     "us, "
-     "GB/s, and GB/s at most on any wire; also rdma, shm, self, gpu, ipc, nccl and gpu_fold); "
-     "prun's (or --tune's), or under another launcher rank "
-     "0's, "
-     "counts for the whole job"},
+     "us, GB/s, and GB/s at most on any wire; also rdma, shm, self, gpu, ipc, nccl and gpu_fold); "
+     "prun's (or --tune's), or under another launcher rank 0's, counts for the whole job"},
     {"TUTTI_SEGMENT_BYTES", "bytes", "0", "select",
      "pipeline segment of long collectives; 0: from the model"},
     {"TUTTI_REPORT_LINKS", "0/1", "0", "world",

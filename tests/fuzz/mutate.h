@@ -122,8 +122,7 @@ inline std::string bend(Random& random, const std::vector<std::string>& seeds) {
 // The files of tests/fuzz/corpus/NAME, in the order of their names.
 inline std::vector<std::string> corpus(const std::string& name) {
   std::vector<std::filesystem::path> paths;
-  const char* given = std::getenv("TUTTI_TEST_FUZZ_CORPUS");
-  const std::filesystem::path folder = given == nullptr ? TUTTI_TEST_FUZZ_CORPUS : given;
+  const std::filesystem::path folder = TUTTI_TEST_FUZZ_CORPUS;
   for (const auto& entry : std::filesystem::directory_iterator(folder / name))
     paths.push_back(entry.path());
   std::sort(paths.begin(), paths.end());

@@ -187,3 +187,44 @@ TEST_CASE("cards of nonsense make a world or a reason", "[fuzz][board_cards]") {
   }
   CHECK(worlds > 0);
 }
+
+TEST_CASE("nonsense of a launcher's PMI gives a board or a reason", "[fuzz][pmi_answers]") {
+  const std::vector<std::string> seeds{
+      "cmd=response_to_init rc=0\ncmd=my_kvsname kvsname=job\n"
+      "cmd=get_result rc=0 value=(vector,(0,2,2))\ncmd=put_result rc=0\n"
+      "cmd=barrier_out rc=0\ncmd=get_result rc=0 msg=success value=a/card\n",
+      "cmd=response_to_init rc=-1\n", "cmd=get_result rc=-1 msg=key_not_found value=unknown\n",
+      "cmd=my_kvsname kvsname=" + std::string(4000, 'k') + "\n"};
+  fuzz::Rounds rounds("pmi_answers", 10000);
+  int heard = 0;
+  while (rounds.more()) {
+    fuzz::Random random(rounds.number());
+    INFO("round " << rounds.number());
+    int ends[2];
+    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+    const UniqueFd launcher(ends[0]);
+    std::string answers = seeds[0];
+    if (random.below(8) != 0)
+      answers = random.below(2) == 0 ? fuzz::bend(random, seeds)
+                                     : fuzz::mutate(random, seeds, "=-0(), \n");
+    REQUIRE(::send(launcher.get(), answers.data(), answers.size(), MSG_NOSIGNAL) ==
+            static_cast<ssize_t>(answers.size()));
+    ::shutdown(launcher.get(), SHUT_WR);
+    const std::map<std::string, std::string> variables{
+        {"PMI_FD", std::to_string(ends[1])}, {"PMI_RANK", "1"}, {"PMI_SIZE", "4"}};
+    auto board = open_pmi_board([&variables](const char* name) -> const char* {
+      const auto found = variables.find(name);
+      return found == variables.end() ? nullptr : found->second.c_str();
+    });
+    if (!board) {
+      REQUIRE_FALSE(board.error().text.empty());
+      continue;
+    }
+    const auto put = (*board)->put("card", "a secret");
+    const auto met = (*board)->fence();
+    const auto card = (*board)->get(0, "card");
+    if (!put) REQUIRE(put.error().text.find("a secret") == std::string::npos);
+    heard += put && met && card && *card == "a/card" ? 1 : 0;
+  }
+  CHECK(heard > 0);
+}

@@ -2,7 +2,10 @@
 //
 // -x and -genv reach every program, unless a program sets the same name by itself; -env and a
 // later program's -x are that program's own.
+#include <algorithm>
+
 #include "base/interface_list.h"
+#include "base/knobs.h"
 #include "base/text.h"
 #include "cli/options.h"
 #include "wireup/protocol.h"
@@ -120,7 +123,7 @@ Result<void> tcp_links(Draft& draft, const Given& given) {
   if (!links || *links < 1)
     return fail(Code::arg,
                 given.spelling + " needs a number of connections to each peer, 1 or more");
-  const std::int64_t rails = *links == 1 ? 0 : *links;
+  const std::int64_t rails = *links == 1 ? 0 : std::min<std::int64_t>(*links, kMostTcpRails);
   return set_shared_variable(draft,
                              Given{given.spelling, {"TUTTI_TCP_RAILS", std::to_string(rails)}});
 }

@@ -30,6 +30,7 @@ Result<void> mapper(Draft& draft, const Given& given) {
 enum class Says {
   words,
   on,          // on for 1, true, yes; off for everything else, where off is the default
+  given,       // counts as an option only: what an environment says of it is Open MPI's
   interfaces,  // TUTTI_INTERFACES counts before a variable of these
   hostfile     // as a variable it is the default of jobs that name no hosts (default_hostfile)
 };
@@ -80,7 +81,7 @@ constexpr std::array kParameters{
     Parameter{"prte_if_include", apply::interfaces, Says::interfaces},
     Parameter{"btl_tcp_if_exclude", apply::other_interfaces, Says::interfaces},
     Parameter{"btl_tcp_if_include", apply::interfaces, Says::interfaces},
-    Parameter{"btl_tcp_links", apply::tcp_links},
+    Parameter{"btl_tcp_links", apply::tcp_links, Says::given},
     Parameter{"tutti_costs", apply::costs},
     Parameter{"plm_base_timeout", apply::start_timeout},
     Parameter{"orte_enable_recovery", apply::on<&JobSpec::keep_going>, Says::on},
@@ -108,7 +109,7 @@ constexpr std::array kHostfiles{"HYDRA_HOST_FILE", "I_MPI_HYDRA_HOST_FILE",
 
 Result<void> read_variable(Draft& draft, const std::string& name, const Parameter& row) {
   const auto value = draft.around.variable(name);
-  if (!value || value->empty() || row.says == Says::hostfile ||
+  if (!value || value->empty() || row.says == Says::hostfile || row.says == Says::given ||
       (row.says == Says::on && !is_on(*value)) ||
       (row.says == Says::interfaces && draft.around.variable("TUTTI_INTERFACES")))
     return {};

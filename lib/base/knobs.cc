@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "base/check.h"
 #include "base/collectives.h"
@@ -52,7 +53,7 @@ constexpr KnobRow kPlain[] = {
     {"TUTTI_TCP_RAILS", "count", "0", "transport",
      "so many further connections between two hosts' ranks share the bytes of a long message, each "
      "by another of the hosts' networks where there are several: where a network bears less on one "
-     "connection than in all; the same for all ranks"},
+     "connection than in all; at most 16, a descriptor each and peer, the same for all ranks"},
     {"TUTTI_INTERFACES", "text", "", "transport",
      "interfaces between hosts: names, beginnings of names, subnets (eth0,ib,10.1.0.0/16), or ^ "
      "and those not to use; empty: all (prun --interfaces, Open MPI's btl_tcp_if_include, ...)"},
@@ -134,9 +135,17 @@ std::size_t index_of(std::string_view name) {
 // What is found out where nothing is given has the default -1.
 std::int64_t least_of(const KnobRow& row) { return std::strcmp(row.fallback, "-1") == 0 ? -1 : 0; }
 
+std::int64_t most_of(const KnobRow& row) {
+  if (std::strcmp(row.unit, "0/1") == 0) return 1;
+  return std::strcmp(row.name, "TUTTI_TCP_RAILS") == 0 ? kMostTcpRails
+                                                       : std::numeric_limits<std::int64_t>::max();
+}
+
 std::string form_of(const KnobRow& row) {
   if (std::strcmp(row.unit, "bytes") == 0) return "a number of bytes such as 65536, 64k or 1M";
   if (std::strcmp(row.unit, "0/1") == 0) return "0 or 1";
+  if (const std::int64_t most = most_of(row); most < std::numeric_limits<std::int64_t>::max())
+    return "a whole number from 0 to " + std::to_string(most);
   return least_of(row) < 0 ? "a whole number, -1 or greater" : "a whole number, 0 or greater";
 }
 
@@ -157,8 +166,7 @@ Result<Knobs> Knobs::read(const Lookup& lookup) {
     if (!is_text) {
       const bool is_bytes = std::strcmp(row.unit, "bytes") == 0;
       const auto number = is_bytes ? text::parse_bytes(value.text) : text::parse_int(value.text);
-      const bool is_bit = std::strcmp(row.unit, "0/1") == 0;
-      if (!number || *number < least_of(row) || (is_bit && *number > 1))
+      if (!number || *number < least_of(row) || *number > most_of(row))
         return fail(Code::arg, std::string(row.name) + "=" + value.text + " is not " +
                                    form_of(row) + "; unset it or give one");
       value.number = *number;

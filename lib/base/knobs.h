@@ -14,6 +14,8 @@
 
 namespace tutti {
 
+inline constexpr std::int64_t kMostTcpRails = 16;  // by which the parts of a message go in turn
+
 struct KnobRow {
   const char* name;      // "TUTTI_EAGER_BYTES"
   const char* unit;      // "bytes", "us", "0/1", "name"

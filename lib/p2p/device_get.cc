@@ -27,7 +27,7 @@ bool link_moves(const PeerState& peer, const Transfer& transfer) {
   return std::any_of(peer.bulk.begin(), peer.bulk.end(), [&](const BulkLink& each) {
     const transport::Traits& traits = each.picked.traits;
     const MemoryKinds moves = each.link != nullptr ? each.link->kinds() : traits.kinds;
-    return transfer.total >= traits.bulk_from && (moves & kind) != 0;
+    return !traits.is_rail && transfer.total >= traits.bulk_from && (moves & kind) != 0;
   });
 }
 

@@ -118,7 +118,7 @@ Slot& Peers::wish_rail(int rank, int rail) {
 }
 
 void Peers::begin(Slot& slot) {
-  if (slot.stream || slot.attempt || slot.is_over) return;
+  if (slot.stream || slot.attempt || slot.is_over || this->slot(slot.rank).is_over) return;
   slot.attempt =
       std::make_unique<Attempt>(own_, Attempt::Whom{slot.rank, slot.rail},
                                 order_candidates(this->slot(slot.rank).theirs, interfaces_,
@@ -137,7 +137,8 @@ bool Peers::lives(int rank) const {
 
 void Peers::welcome(Guest guest) {
   Slot& from = slot(guest.handshake.peer(), guest.handshake.rail());
-  if (from.stream || from.is_over) return;  // it has a link already: this one closes
+  // It has a link already, or none any more: this one closes.
+  if (from.stream || from.is_over || slot(from.rank).is_over) return;
   const bool ours_goes_first = from.attempt && from.attempt->has_introduced_itself() &&
                                !from.attempt->has_failed() && wireup_.rank() < from.rank;
   if (ours_goes_first) {
@@ -264,7 +265,7 @@ int Peers::bury(Slot& slot) {
                   wireup::Blame::own);
   close(slot);
   if (ending == StreamEnd::goodbye)
-    slot.is_over = true;
+    end_wishes(slot);
   else
     lose(slot, explain(slot, "lost its tcp connection: " + reason));
   return 1;
@@ -274,6 +275,17 @@ void Peers::close(Slot& slot) {
   cool(slot.stream.get());
   std::erase(open_, &slot);
   slot.stream.reset();
+}
+
+// After a goodbye on this connection: behind the first one no other is made any more.
+void Peers::end_wishes(Slot& slot) {
+  slot.is_over = true;
+  if (slot.rail > 0) return;
+  for (const auto& each : slots_[slot.rank])
+    if (!each->stream) {
+      each->attempt.reset();
+      each->guest.reset();
+    }
 }
 
 void Peers::drop(int rank) {

@@ -74,6 +74,7 @@ class Peers {
   void settle(Slot& slot);
   int bury(Slot& slot);
   void close(Slot& slot);
+  void end_wishes(Slot& slot);
   bool is_drained(int rank);
   void lose(Slot& slot, Error why);
   void tell_of_lost();

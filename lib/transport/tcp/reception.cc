@@ -194,7 +194,8 @@ void Reception::advance(Visitor& visitor) {
 void Reception::hand_over(Guest guest) {
   const std::scoped_lock hold(mutex_);
   std::erase_if(guests_, [&guest](const Guest& each) {
-    return each.handshake.peer() == guest.handshake.peer();
+    return each.handshake.peer() == guest.handshake.peer() &&
+           each.handshake.rail() == guest.handshake.rail();
   });
   guests_.push_back(std::move(guest));
   ring(bell_);

@@ -22,7 +22,6 @@ constexpr std::int64_t kServeEveryNs = 4'000;  // while nothing is
 // Data of a message from so many bytes on are shared by rails, in parts of so many.
 constexpr std::size_t kRailFrom = std::size_t{256} << 10;
 constexpr std::size_t kRailFrame = std::size_t{128} << 10;
-constexpr std::int64_t kMostRails = 16;
 
 class TcpLink final : public Link {
  public:
@@ -168,9 +167,6 @@ Result<std::unique_ptr<Transport>> open(const Surroundings& around) {
     return fail(Code::other, "all ranks are on one host");
   if (around.wireup->size() < 2) return fail(Code::other, "there is no other rank");
   if (::sodium_init() < 0) return fail(Code::other, "libsodium does not start");
-  if (const auto rails = around.knobs->integer("TUTTI_TCP_RAILS"); rails > kMostRails)
-    return fail(Code::arg, "TUTTI_TCP_RAILS=" + std::to_string(rails) + " is more than " +
-                               std::to_string(kMostRails));
   TUTTI_TRY(family, family_named(around.knobs->text("TUTTI_TCP_FAMILY")));
   TUTTI_TRY(security, security_named(around.knobs->text("TUTTI_LINK_SECURITY")));
   TUTTI_TRY(congestion, Congestion::named(around.knobs->text("TUTTI_TCP_CONGESTION")));

@@ -72,6 +72,9 @@ TEST_CASE("a number below those that mean something is refused", "[base]") {
   REQUIRE_FALSE(negative);
   CHECK(negative.error().text.find("is not a whole number, 0 or greater") != std::string::npos);
   CHECK_FALSE(with("TUTTI_EXPLAIN", "-1"));
+  CHECK(with("TUTTI_TCP_RAILS", "16"));
+  CHECK(with("TUTTI_TCP_RAILS", "17").error().text.find("is not a whole number from 0 to 16") !=
+        std::string::npos);
 }
 
 TEST_CASE("the table keeps its budget and its names are unique", "[base]") {

@@ -1,10 +1,13 @@
 // tcp's rails: further connections to each peer, beside its ordered one.
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "rig.h"
+#include "transport/tcp/attempt.h"
 #include "transport/tcp/interfaces.h"
+#include "transport/tcp/reception.h"
 
 using namespace tutti;
 using namespace tutti::test;
@@ -145,8 +148,49 @@ TEST_CASE("rails lead to the networks that two hosts share in turn, and then to 
   CHECK(tcp::order_candidates({at(9, 2)}, ours, 3) == List{at(9, 2)});
 }
 
-TEST_CASE("more rails than there may be are refused by their number", "[tcp][rails]") {
-  Rig rig({0, 1}, knobs_with({{"TUTTI_LINK", "tcp"}, {"TUTTI_TCP_RAILS", "17"}}));
-  REQUIRE(rig[0].transport("tcp") == nullptr);
-  CHECK(rig[0].opened.left_out.back() == "tcp: TUTTI_TCP_RAILS=17 is more than 16");
+TEST_CASE("rails of one peer that come while a rank computes are all there when it looks",
+          "[tcp][rails]") {
+  tcp::Identity here, there;
+  here.ranks = there.ranks = 2;
+  here.rails = there.rails = kRails;
+  there.rank = 1;
+  tcp::Reception reception(here);
+  tcp::SocketAddress at;
+  at.bytes = {127, 0, 0, 1};
+  const auto port = reception.open(at);
+  REQUIRE(port.has_value());
+  REQUIRE(reception.begin().has_value());
+  at.port = *port;
+  tcp::Poller poller;
+  std::vector<std::unique_ptr<tcp::Attempt>> calls;
+  for (int rail = 1; rail <= static_cast<int>(kRails); ++rail)
+    calls.push_back(std::make_unique<tcp::Attempt>(there, tcp::Attempt::Whom{0, rail},
+                                                   std::vector{at}, poller, [] { return true; }));
+  const std::int64_t limit = now_ns() + 60'000'000'000;
+  for (eventfd_t rung = 0, all = 0; all < kRails; rung = 0) {
+    poller.serve();
+    if (::eventfd_read(reception.bell(), &rung) == 0) all += rung;
+    REQUIRE(now_ns() < limit);
+  }
+  CHECK(reception.take_guests().size() == kRails);
+}
+
+TEST_CASE("a rail that a dropped peer calls afterwards brings nothing", "[tcp][rails]") {
+  Rig rig({0, 1}, with_rails());
+  const Blob address = rig[0].transport("tcp")->address();
+  auto first = rig[1].transport("tcp")->connect(rig.peer(1, 0), address);
+  REQUIRE(first.has_value());
+  post(rig, **first, 1, pattern(1000, 1));
+  rig.until([&] { return rig[0].sink.frames.size() == 1; });
+  rig[0].transport("tcp")->drop(1);
+  auto late = lines_of(rig[1])[1]->connect(rig.peer(1, 0), address);
+  REQUIRE(late.has_value());
+  const FrameHeader header = header_for(2);
+  bool posted = false;
+  const std::int64_t limit = now_ns() + 500'000'000;
+  while (now_ns() < limit) {
+    rig.progress();
+    if (!posted) posted = (*late)->try_post({&header, nullptr, 0, nullptr});
+  }
+  CHECK(rig[0].sink.frames.size() == 1);
 }

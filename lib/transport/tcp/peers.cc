@@ -18,7 +18,6 @@ constexpr std::size_t kMostHot = 4;
 constexpr int kFruitlessPulls = 256;  // then a stream is left to epoll
 constexpr std::int64_t kTickNs = 20'000'000;
 constexpr std::int64_t kStreamTickNs = 500'000'000;
-constexpr std::int64_t kDoomNs = 1'000'000'000;
 constexpr std::int64_t kGoodbyeNs = 3'000'000'000;
 
 Identity identity_of(const wireup::Wireup& wireup, Security security, Congestion congestion,
@@ -254,91 +253,8 @@ int Peers::serve() {
   return events;
 }
 
-// The stream ended, by goodbye or otherwise.
-int Peers::bury(Slot& slot) {
-  const StreamEnd ending = slot.stream->ending();
-  const std::string reason = slot.stream->reason();
-  // No error of a call: the program could go on with what it has. The socket is still open, so that
-  // the other side does not tell of its end first.
-  if (ending == StreamEnd::changed)
-    wireup_.abort(kLinkChangedStatus, explain(slot, "is reached by tcp, where " + reason).text,
-                  wireup::Blame::own);
-  close(slot);
-  if (ending == StreamEnd::goodbye)
-    end_wishes(slot);
-  else
-    lose(slot, explain(slot, "lost its tcp connection: " + reason));
-  return 1;
-}
-
-void Peers::close(Slot& slot) {
-  cool(slot.stream.get());
-  std::erase(open_, &slot);
-  slot.stream.reset();
-}
-
-// After a goodbye on this connection: behind the first one no other is made any more.
-void Peers::end_wishes(Slot& slot) {
-  slot.is_over = true;
-  if (slot.rail > 0) return;
-  for (const auto& each : slots_[slot.rank])
-    if (!each->stream) {
-      each->attempt.reset();
-      each->guest.reset();
-    }
-}
-
-void Peers::drop(int rank) {
-  for (const auto& each : slots_[rank]) {
-    if (each->stream) close(*each);
-    each->attempt.reset();
-    each->guest.reset();
-    each->is_over = true;
-  }
-}
-
-void Peers::lose(Slot& slot, Error why) {
-  slot.is_over = true;
-  lost_.push_back({slot.rank, std::move(why)});
-}
-
-void Peers::tell_of_lost() {
-  std::erase_if(lost_, [this](const Lost& each) {
-    if (!gone_.is_reported(each.rank) && !is_drained(each.rank)) return false;
-    if (gone_.mark(each.rank)) sink_.on_peer_gone(each.rank, each.why);
-    return true;
-  });
-}
-
 Error Peers::explain(const Slot& slot, const std::string& what) const {
   return Error{Code::proc_aborted, wireup_.name_of(slot.rank) + " " + what};
-}
-
-// Whether nothing of this peer, which is gone, can come any more. What it sent before may still be
-// on its way, also behind its word that a connection of ours stands; its kernel closes the
-// connection behind it. Where it closed that in order, all has come.
-bool Peers::is_drained(int rank) {
-  slot(rank);
-  const std::int64_t now = now_ns();
-  bool drained = true;
-  for (const auto& each : slots_[rank]) {
-    if (each->doomed_at_ns == 0) each->doomed_at_ns = now;
-    const bool may_have_sent = each->stream || each->attempt || each->guest;
-    const bool is_waited_for = may_have_sent && now - each->doomed_at_ns < kDoomNs;
-    if (!is_waited_for && each->stream) each->stream->fail_with("its process ended");
-    drained = drained && !is_waited_for && !each->stream;  // buried in the next round
-  }
-  return drained;
-}
-
-void Peers::look_for_gone() {
-  gone_.look([](int) { return true; },
-             [this](int rank) {
-               if (!is_drained(rank)) return false;
-               drop(rank);
-               sink_.on_peer_ended(rank, "tcp", gone_.error_for(rank));
-               return true;
-             });
 }
 
 void Peers::heat(Stream& stream) {

@@ -109,10 +109,7 @@ int Core::pump_data(Transfer* transfer) {
   int posted = 0;
   while (path && transfer->moved < transfer->total && transfer->in_flight < kMostInFlight &&
          posted < kBurst && transfer->failure == Code::ok) {
-    const bool is_staged = !lies_flat && transfer->staged > 0;  // it goes as long as it was packed
-    const std::size_t bytes =
-        is_staged ? transfer->staged
-                  : std::min<std::uint64_t>(most, transfer->total - transfer->moved);
+    const std::size_t bytes = std::min<std::uint64_t>(most, transfer->total - transfer->moved);
     header.length = transfer->moved;
     const std::byte* const data = lies_flat ? transfer->buffer.at() + transfer->moved
                                             : stage(transfer, transfer->moved, bytes).data();

@@ -44,6 +44,7 @@ struct RankProcess {
   std::uint64_t in_sight_until = 0;      // while fewer lines are shown its errors are to be seen
   std::int64_t last_byte_ns = 0;         // when it wrote last
   bool program_runs = false;
+  std::vector<int> early_signals;  // that came before
   // Which of its MPI programs it is in, and of that one:
   std::uint32_t generation = 0;
   bool joined = false, finalized = false, lost_peer = false;

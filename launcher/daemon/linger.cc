@@ -23,11 +23,18 @@ void Ranks::send_signal(const RankProcess& rank, int number) {
   if (::kill(-rank.pid, number) != 0) ::kill(rank.pid, number);
 }
 
-// Those that are still to be started get it then.
+// Those that do not run their programs yet get it when they do (hear_of_exec): until then a rank is
+// the daemon's child and shares its memory. Nothing is kept for a job that is still to come, nor
+// what stops and continues.
 void Ranks::signal(int number) {
-  if (!ranks_run_) early_signals_.push_back(number);
-  for (const RankProcess& rank : ranks_)
-    if (!rank.ended && rank.pid > 0) send_signal(rank, number);
+  const bool is_for_now = number == SIGTSTP || number == SIGCONT;
+  for (RankProcess& rank : ranks_) {
+    if (rank.ended) continue;
+    if (rank.pid > 0 && (rank.program_runs || number == SIGKILL))
+      send_signal(rank, number);
+    else if (!is_for_now)
+      rank.early_signals.push_back(number);
+  }
 }
 
 void Ranks::end(int grace_ms) {

@@ -269,7 +269,6 @@ Result<void> Ranks::start(RankProcess& rank) {
   how.open_files = open_files_limit_;
   TUTTI_DO(starter_->start(rank, std::move(how)));
   by_pid_.emplace_back(rank.pid, rank.local);
-  for (const int number : early_signals_) send_signal(rank, number);
   watch(rank);
   return {};
 }

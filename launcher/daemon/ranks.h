@@ -143,7 +143,6 @@ class Ranks {
   std::vector<std::string> file_problems_;  // by 2 * local rank + stream
   std::unique_ptr<RankStarter> starter_;    // null: nothing starts
   std::size_t next_to_start_ = 0;
-  std::vector<int> early_signals_;  // that came before all had been started
   Servers servers_;
   std::deque<RankProcess> ranks_;                   // addresses stay: callbacks hold them
   std::vector<std::pair<pid_t, int>> by_pid_;       // of those that run: local rank

@@ -34,6 +34,7 @@ void Ranks::hear_of_exec(RankProcess& rank) {
     return;
   }
   rank.program_runs = true;
+  for (const int number : std::exchange(rank.early_signals, {})) send_signal(rank, number);
   tell_started();
 }
 

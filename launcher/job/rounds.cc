@@ -267,7 +267,7 @@ bool Rounds::goes_on(const RoundOutcome& outcome) {
     return true;
   }
   if (outcome.cause != Cause::host || !elastic()) return false;
-  say("all ranks start again without " + listed(outcome.lost));
+  say("all ranks start again without " + (outcome.lost.empty() ? "it" : listed(outcome.lost)));
   return true;
 }
 

@@ -35,6 +35,7 @@ void Signals::take(int number) {
   if (ends) machine_.ending().interrupt(number);
   if (ends && (++endings_ >= kMostSignals || last_words_.are_said())) {
     machine_.ending().blemish(status::of_signal(number));
+    machine_.say_what_hosts_said();
     return loop_.stop();
   }
   if (!course_.is_launched) {

@@ -23,6 +23,8 @@ namespace {
 
 // From how many hosts on daemons start daemons.
 constexpr std::size_t kTreeFrom = 33;
+// Of a spare's frame, which says no more than that it is there.
+constexpr std::size_t kMaxSpareBytes = std::size_t{64} << 10;
 
 // `user` of "user@host": another one is reached by ssh, on this machine, too.
 bool is_this_user(const std::string& user, const std::vector<std::string>& environment) {
@@ -111,8 +113,9 @@ void Hosts::keep_spares() {
   for (const auto& one : round_.spares) {
     UniqueFd out(::fcntl(one->channel.get(), F_DUPFD_CLOEXEC, 3));
     auto& channel = spares_.emplace_back(std::make_unique<control::StartupChannel>(
-        loop_, control::ChannelEnds{std::move(one->channel), std::move(out),
-                                    std::move(one->already), std::move(one->stream)}));
+        loop_,
+        control::ChannelEnds{std::move(one->channel), std::move(out), std::move(one->already),
+                             std::move(one->stream), kMaxSpareBytes}));
     // Nobody misses one that goes.
     channel->open([](control::Frame&&) {}, [](const std::string&) {});
     channel->keep_alive(daemon::kBeat, daemon::kSilence);

@@ -132,7 +132,10 @@ void StateMachine::host_failed(int index, int status, const std::string& reason)
 
 void StateMachine::remark_of_host(int index, const std::string& text) {
   before_run_.add(index, text);
-  if (course_.state != State::starting && course_.state != State::launching) say_what_hosts_said();
+  const bool is_before_run = course_.state == State::starting ||
+                             course_.state == State::launching ||
+                             (course_.state == State::ending && !course_.is_launched);
+  if (!is_before_run) say_what_hosts_said();
 }
 
 // Now that all have spoken whose words can still be told together.

@@ -37,6 +37,7 @@ class StateMachine {
   void fail(int status, const std::string& line, Cause cause = Cause::ended);
   void host_failed(int host, int status, const std::string& reason);
   void remark_of_host(int host, const std::string& text);
+  void say_what_hosts_said();  // what was kept, since others may say the same
   void on_newcomer();
   bool rank_ended(int rank);  // false: it had ended already
   void host_left(int host);   // and with it its ranks
@@ -51,7 +52,6 @@ class StateMachine {
   void limit(State state);
   void on_limit(State state);
   bool comes_again() const;
-  void say_what_hosts_said();
   void show_progress();
 
   control::Loop& loop_;

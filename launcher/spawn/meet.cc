@@ -218,7 +218,8 @@ void HostMeeting::greet(Visitor* visitor, const std::string& line) {
     drop(visitor);
 }
 
-// "TUTTI proof PROOF". A wrong one is told late, so that guessing takes long.
+// "TUTTI proof PROOF". A wrong one is told late, as long as few wait: what keeps guesses out is the
+// length of the key.
 void HostMeeting::prove(Visitor* visitor, const std::string& line) {
   const auto words = text::split(line, ' ');
   const auto proof = words.size() == 3 && words[0] + " " + words[1] == kProofWord

@@ -65,7 +65,8 @@ std::string functions() {
 
 // Becomes the prund at this prefix where it may be executed: its file and the folder are ours,
 // root's, or of whoever installed it here, too, and not everybody may write to them. What is judged
-// is what is executed: nobody else can put another file into the folder in which we stand.
+// is what is executed: only these, and a group that they let write, can put another file into the
+// folder in which we stand.
 std::string installed(const RemoteFiles& files) {
   return "safe() { F=$1; set -- $(ls -ldn \"$F\") && case $1 in ????????w*) false;; esac && "
          "{ [ -O \"$F\" ] || [ \"$3\" = 0 ] || [ \"$3\" = " +

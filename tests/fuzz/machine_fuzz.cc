@@ -33,7 +33,6 @@ topo::Machine model() {
   return *machine;
 }
 
-// Two hosts, of which one is what it says; ranks placed and bound by chance.
 // Lines, and nothing that steers a terminal.
 bool is_plain(const std::string& text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
@@ -41,6 +40,7 @@ bool is_plain(const std::string& text) {
   });
 }
 
+// Two hosts, of which one is what it says; ranks placed and bound by chance.
 void plan_with(fuzz::Random& random, const topo::Machine& machine) {
   static const std::vector<std::vector<std::string>> lines{{},
                                                            {"--bind-to", "core"},

@@ -1,7 +1,9 @@
 // Messages that go into a stream, and waits for them: arguments to a call, which is put.
 #include <mpi-ext.h>
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "mpi/call.h"
 #include "mpi/convert.h"
@@ -87,6 +89,14 @@ int begin(function::Number number, const MessageArguments& message, MPI_Comm on,
   });
 }
 
+bool is_one_twice(std::span<const Ref<comm::Request>> waited) {
+  std::vector<const comm::Request*> sorted;
+  for (const auto& each : waited)
+    if (each) sorted.push_back(each.get());
+  std::ranges::sort(sorted);
+  return std::ranges::adjacent_find(sorted) != sorted.end();
+}
+
 // The requests' stream; null, and noted: there is none, or not one for all.
 enqueue::UserStream* stream_of_all(std::span<const MPI_Request> requests, QueuedCall& operation) {
   enqueue::UserStream* stream = nullptr;
@@ -105,16 +115,13 @@ enqueue::UserStream* stream_of_all(std::span<const MPI_Request> requests, Queued
                 "stream than the first");
       return nullptr;
     }
-    const auto is_it = [request](const auto& each) { return each.get() == request; };
-    if (std::ranges::any_of(operation.waited, is_it)) {
-      refuse_on(comm, Code::request, "a request is there twice");
-      return nullptr;
-    }
     stream = its;
     operation.comm = comm::CommRef::share(comm);
     operation.waited.push_back(Ref<comm::Request>::share(request));
   }
-  return stream;
+  if (!is_one_twice(operation.waited)) return stream;
+  refuse_on(operation.comm.get(), Code::request, "a request is there twice");
+  return nullptr;
 }
 
 bool are_null(std::span<const MPI_Request> requests) {

@@ -142,6 +142,7 @@ int Core::pump_bounces(PeerState& to, Path path, Transfer* transfer) {
     } else {
       *path.full_in_round = rounds_;
     }
+    ++to.turns;
     const auto next = data_path(to, *transfer);
     if (!next) break;
     path = *next;
@@ -201,10 +202,9 @@ void Core::unpack_later(Transfer* transfer, std::uint64_t offset,
   begin_copy(transfer);
   transfer->buffer.device->unpack(transfer->buffer, static_cast<types::Count>(offset), payload,
                                   bounce);
-  types::Device& device = *transfer->buffer.device;
-  wait_until([&] {
+  wait_until([this] {
     if (arrived_bytes_ > kMostArrived) devices_.progress();
-    return arrived_bytes_ <= kMostArrived || device.stands_behind_caller();
+    return arrived_bytes_ <= kMostArrived || devices_.one_stands_behind_caller();
   });
 }
 

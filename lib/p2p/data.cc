@@ -68,7 +68,7 @@ BulkLink* Core::bulk_path(PeerState& to, const Transfer& transfer) {
     ++count;
   BulkLink* full = nullptr;
   for (std::size_t i = 0; i < count; ++i) {
-    BulkLink& bulk = to.bulk[first + to.turns++ % count];
+    BulkLink& bulk = to.bulk[first + (to.turns + i) % count];
     if (bulk.picked.traits.bulk_from == transport::kNever) continue;
     if (bulk.link == nullptr)
       if (const auto made = connect_bulk(to, bulk); !made) {
@@ -124,6 +124,7 @@ int Core::pump_data(Transfer* transfer) {
       if (lies_flat) --transfer->in_flight;
       *path->full_in_round = rounds_;
     }
+    ++to.turns;
     path = data_path(to, *transfer);
   }
   return posted;

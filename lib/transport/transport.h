@@ -177,8 +177,8 @@ class Transport {
   // Asked now and then while the rank waits: the next progress() also looks for peers that are
   // gone without having said so on a link.
   virtual void look_around() {}
-  // A further connection to each peer, from 1 on, as a transport that lives no longer than this one
-  // and is served by it; null: there are no more.
+  // A further connection to each peer, from 1 on, as a transport that is served by this one and
+  // used no longer; null: there are no more.
   virtual std::unique_ptr<Transport> rail(int /*number*/) { return nullptr; }
   // Another link of this peer has lost it. From here on nothing of it is delivered, no memory that
   // place() gave for it is written to, and what is pinned for it is given back. Said where a peer

@@ -133,6 +133,12 @@ int Devices::progress() {
   return ended;
 }
 
+bool Devices::one_stands_behind_caller() const {
+  return std::ranges::any_of(all_, [](Device* each) { return each->stands_behind_caller(); }) ||
+         std::ranges::any_of(vendors_,
+                             [](Vendor* each) { return each->one_stands_behind_caller(); });
+}
+
 void pack_apart(const Buffer& from, Count offset, std::span<std::byte> out) {
   Awaited packed(*from.device);
   from.device->pack(from, offset, out, &packed);

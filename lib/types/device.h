@@ -175,7 +175,8 @@ class Vendor {
   // Null: not of this vendor. For a call that begins now, unless its caller sees to that.
   virtual Device* owner_of(const void* address, bool begins_call = true) = 0;
   virtual int progress() = 0;
-  virtual const char* queue_type() const = 0;  // the C type of its queues' handles
+  virtual bool one_stands_behind_caller() { return false; }  // of its devices
+  virtual const char* queue_type() const = 0;                // the C type of its queues' handles
   virtual Result<std::unique_ptr<DeviceQueue>> open_queue(std::uintptr_t handle) = 0;
   virtual void begin_thread() const {}  // this thread of ours will work on its devices
   // Null: there are no queues any more. Calls in which the driver may wait for queues are made
@@ -242,6 +243,7 @@ class Devices {
     return buffer;
   }
   int progress();
+  bool one_stands_behind_caller() const;
   std::span<Vendor* const> vendors() const { return vendors_; }
 
  private:

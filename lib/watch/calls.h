@@ -15,8 +15,9 @@
 namespace tutti::watch {
 
 // A fingerprint: collective + 1 in 4 bits (0: none), operation in 5 (0: none), root or the type of
-// a reduction that has no root in 7, bytes in 16: below 1 KiB exactly; else about how many, and
-// what neighbours of that number differ in.
+// a reduction that has no root in 7, bytes in 16: below 1 KiB exactly; else about how many (to one
+// in 16), and what neighbours of that number differ in (by 31). So longer ones are alike if they
+// are nearly as long and differ by a multiple of 31 bytes.
 struct Print {
   std::uint32_t collective = 0;  // tutti::Collective
   std::uint32_t op = 0;          // handle - MPI_OP_NULL, or kUserOp

@@ -221,6 +221,12 @@ int Cuda::progress() {
   return ended;
 }
 
+bool Cuda::one_stands_behind_caller() {
+  for (std::size_t i = 0; i < gpus_.size(); ++i)
+    if (gpus_[i]->stands_behind_caller()) return true;
+  return false;
+}
+
 }  // namespace cuda
 
 // Linux's, or that of Windows' subsystem for it.

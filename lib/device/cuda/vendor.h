@@ -43,6 +43,7 @@ class Cuda final : public types::Vendor {
  public:
   types::Device* owner_of(const void* address, bool begins_call) override;
   int progress() override;
+  bool one_stands_behind_caller() override;
   const char* queue_type() const override { return "cudaStream_t"; }
   Result<std::unique_ptr<types::DeviceQueue>> open_queue(std::uintptr_t handle) override;
   void begin_thread() const override;

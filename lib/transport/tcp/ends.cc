@@ -23,7 +23,8 @@ int Peers::bury(Slot& slot) {
     wireup_.abort(kLinkChangedStatus, explain(slot, "is reached by tcp, where " + reason).text,
                   wireup::Blame::own);
   close(slot);
-  if (ending == StreamEnd::goodbye)
+  const bool is_behind_goodbye = slot.rail > 0 && this->slot(slot.rank).is_over;
+  if (ending == StreamEnd::goodbye || is_behind_goodbye)
     end_wishes(slot);
   else
     lose(slot, explain(slot, "lost its tcp connection: " + reason));
@@ -69,9 +70,9 @@ void Peers::tell_of_lost() {
   });
 }
 
-// Whether nothing of this peer, which is gone, can come any more. What it sent before may still be
-// on its way, also behind its word that a connection of ours stands; its kernel closes the
-// connection behind it. Where it closed that in order, all has come.
+// Whether nothing can come any more of this peer, which is gone or was lost on one connection. What
+// it sent before may still be on its way, also behind its word that a connection of ours stands;
+// its kernel closes the connection behind it. Where it closed that in order, all has come.
 bool Peers::is_drained(int rank) {
   slot(rank);
   const std::int64_t now = now_ns();

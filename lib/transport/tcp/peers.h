@@ -27,9 +27,10 @@ struct Slot {
   std::vector<SocketAddress> theirs;  // what the peer published; in rail 0
   std::unique_ptr<Stream> stream;
   std::unique_ptr<Attempt> attempt;
-  std::unique_ptr<Guest> guest;   // waits for the end of `attempt`
-  bool is_over = false;           // said goodbye, or is gone
-  std::int64_t doomed_at_ns = 0;  // when the daemon was first seen to call it gone
+  std::unique_ptr<Guest> guest;  // waits for the end of `attempt`
+  bool is_over = false;          // said goodbye, or is gone
+  // When the daemon was first seen to call it gone, or another connection to it broke.
+  std::int64_t doomed_at_ns = 0;
 };
 
 class Peers {

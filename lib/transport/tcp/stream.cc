@@ -19,9 +19,9 @@
 namespace tutti::transport::tcp {
 namespace {
 
-constexpr std::size_t kStagingKept = std::size_t{64} << 10;
-constexpr std::int64_t kStallNs = 45'000'000'000;  // daemons bear 30 s of silence
-constexpr int kSmallPacket = 500;                  // bytes that pass everywhere
+constexpr std::size_t kStagingKept = std::size_t{128} << 10;  // a frame of a rail
+constexpr std::int64_t kStallNs = 45'000'000'000;             // daemons bear 30 s of silence
+constexpr int kSmallPacket = 500;                             // bytes that pass everywhere
 
 }  // namespace
 

@@ -79,6 +79,14 @@ std::string names_of(const Fakes& fakes, const Route& route) {
   return text;
 }
 
+// The names of the links to rank 1, where TUTTI_LINK says `named`; the ordered one first.
+std::string route_to_neighbour(const Fakes& fakes, const char* named) {
+  const Peer peer{1, 0, 1, true};
+  const auto found = pick(fakes.opened, peer, knobs_with({{"TUTTI_LINK", named}}));
+  REQUIRE(found.has_value());
+  return names_of(fakes, *found);
+}
+
 }  // namespace
 
 TEST_CASE("a link that only reads memory is told from one that reaches nobody", "[pick]") {
@@ -97,12 +105,7 @@ TEST_CASE("a peer has one ordered link, and beside it those that carry bulk data
   fakes.add("ucx", 100);
   fakes.add("tcp", kNever);
   fakes.add("new", 1000);
-  const Peer peer{1, 0, 1, true};
-  const auto route = [&](const char* named) {
-    const auto found = pick(fakes.opened, peer, knobs_with({{"TUTTI_LINK", named}}));
-    REQUIRE(found.has_value());
-    return names_of(fakes, *found);
-  };
+  const auto route = [&](const char* named) { return route_to_neighbour(fakes, named); };
   REQUIRE(route("auto") == "shm ucx new");
   REQUIRE(route("tcp,ucx") == "tcp ucx");
   REQUIRE(route("ucx,tcp") == "ucx");
@@ -116,12 +119,7 @@ TEST_CASE("rails carry beside the ordered link of their own transport only", "[p
   fakes.add("tcp", kNever);
   fakes.add_rail("tcp");
   fakes.add_rail("tcp");
-  const Peer peer{1, 0, 1, true};
-  const auto route = [&](const char* named) {
-    const auto found = pick(fakes.opened, peer, knobs_with({{"TUTTI_LINK", named}}));
-    REQUIRE(found.has_value());
-    return names_of(fakes, *found);
-  };
+  const auto route = [&](const char* named) { return route_to_neighbour(fakes, named); };
   REQUIRE(route("auto") == "shm ucx");
   REQUIRE(route("ucx,tcp") == "ucx");
   REQUIRE(route("tcp") == "tcp tcp tcp");

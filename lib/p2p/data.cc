@@ -82,8 +82,10 @@ BulkLink* Core::bulk_path(PeerState& to, const Transfer& transfer) {
   return full;
 }
 
-// By what its next part goes; nothing where all of that was found full in this round.
+// By what its next part goes; nothing where there is none, for which no rail is made, or where all
+// of that was found full in this round.
 std::optional<Core::Path> Core::data_path(PeerState& to, const Transfer& transfer) {
+  if (transfer.moved == transfer.total) return std::nullopt;
   Path path{to.link, to.traits.max_frame, &to.full_in_round};
   if (transfer.by_bulk > 0)
     if (BulkLink* const bulk = bulk_path(to, transfer))

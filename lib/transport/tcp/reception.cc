@@ -129,7 +129,6 @@ void Reception::open_doors(bool open) {
 
 void Reception::accept_all(Listener& listener) {
   for (int i = 0; i < kAcceptsPerCall; ++i) {
-    if (waiting_.size() >= most_visitors_ && somebody_waits_at(listener.fd.get())) make_room();
     SocketAddress from;
     UniqueFd fd = accept_from(listener.fd.get(), from);
     const int error = fd.is_open() ? 0 : errno;
@@ -144,6 +143,7 @@ void Reception::accept_all(Listener& listener) {
       continue;
     }
     if (!fd.is_open()) return;
+    while (waiting_.size() >= most_visitors_) make_room();
     waiting_.push_back(std::make_unique<Visitor>(*this, std::move(fd), from));
     advance(*waiting_.back());
   }

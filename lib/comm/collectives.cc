@@ -1,5 +1,5 @@
 // Collective calls, blocking, nonblocking and persistent: one way down from here. A GPU vendor's
-// library, where members agree on it (gpu_calls.h); what the user said, perhaps in a wider type;
+// library, where members agree on it (gpu/calls.h); what the user said, perhaps in a wider type;
 // the delegate where it serves best (delegated.h); else a schedule, prepared, bound and run
 // (scheduled.h). Nobody below calls back: a call by levels makes calls of its own, on other
 // communicators, which begin here (run_within).
@@ -7,7 +7,7 @@
 // Nonblocking calls always take schedules: the delegate keeps the order of calls by blocking.
 #include "comm/delegated.h"
 #include "comm/fingerprint.h"
-#include "comm/gpu_calls.h"
+#include "comm/gpu/calls.h"
 #include "comm/request.h"
 
 namespace tutti::comm {

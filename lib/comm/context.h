@@ -103,8 +103,8 @@ class Runtime {
   // Of the communicator whose calls in a stream do, too; null: there is none.
   delegate::GpuTeam* streamed_team = nullptr;
   // By GPU: what is half done by levels, one call at a time (GpuTurn).
-  std::map<std::pair<int, bool>, std::shared_ptr<delegate::GpuRoom>> gpu_rooms;  // gpu_levels.cc
-  std::array<bool, kCollectives> told_not_waited_for{};                          // gpu_calls.h
+  std::map<std::pair<int, bool>, std::shared_ptr<delegate::GpuRoom>> gpu_rooms;  // gpu/levels.cc
+  std::array<bool, kCollectives> told_not_waited_for{};                          // gpu/calls.h
   bool gpus_not_shared = false;                    // NCCL has refused ranks that share one
   std::deque<delegate::GpuLibrary::Id> farewells;  // messages that may not have left
   engine::ScratchPool scratch;

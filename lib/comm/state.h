@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "comm/context.h"
-#include "comm/gpu_calls.h"
+#include "comm/gpu/calls.h"
 #include "comm/shape.h"
 #include "comm/widened.h"
 #include "delegate/delegate.h"

@@ -24,7 +24,7 @@
 #include "base/quiet_thread.h"
 #include "base/result.h"
 #include "comm/comm.h"
-#include "comm/in_streams.h"
+#include "comm/gpu/in_streams.h"
 #include "types/types.h"
 #include "world/world.h"
 

@@ -23,7 +23,7 @@ struct GpuLevels {
 TeamFacts facts_on_gpus(const TeamFacts& team, const model::Costs& costs);
 
 // A collective by levels is collectives of groups and of their leaders (each group's first member),
-// stage after stage. This says which; comm/gpu_stages.cc gives them their buffers.
+// stage after stage. This says which; comm/gpu/stages.cc gives them their buffers.
 enum class CallLevel : std::uint8_t { inside, among, in_roots, in_others };  // among: the leaders
 // What the call of a stage says where the whole call says n (Question::bytes), of p members in
 // groups of up to g.

@@ -43,8 +43,10 @@ def source_problems():
 
 
 def rooms():
+    """Folders of lib and launcher, and those inside of them that have a README of their own."""
     for root in ("lib", "launcher"):
         yield from sorted(path for path in (tree.ROOT / root).iterdir() if path.is_dir())
+        yield from sorted(path.parent for path in (tree.ROOT / root).glob("*/*/**/README.md"))
     yield tree.ROOT / "bindings/mpi"
 
 

@@ -11,7 +11,7 @@ import tree
 MORE_DOORS = {
     "wireup/segment.h": "the layout that the daemon, the transports and the delegate share",
     "delegate/gpu_library.h": "collectives of GPU memory, beside the team of a host",
-    "comm/in_streams.h": "collectives that a GPU's library runs in a user's stream, which enqueue puts there",
+    "comm/gpu/in_streams.h": "collectives that a GPU's library runs in a user's stream, which enqueue puts there",
     "select/on_gpus.h": "who serves calls of GPU memory: learnt from call to call, where choose() is a function",
     "device/cuda/driver.h": "libcuda's functions, for the delegate that works on a GPU, too",
     "device/cuda/current.h": "the same: a context is this thread's for a while",

@@ -13,8 +13,8 @@ TOUCHES = re.compile(r"\b(?:memcpy|memmove|stream_copy|copy_n|kernel|widen|narro
                      r"|\bstd::copy\s*\(|(?:->|\.)fold(?:_right)?\s*\(")
 ONE_RUN = re.compile(r"\bis_one_run\s*\(")
 # Who may ask for the place of a message without asking whose memory it is.
-MAY_ASK = ("lib/types/", "lib/engine/memory.cc", "lib/device/cuda/", "lib/comm/gpu_words.cc",
-           "lib/comm/gpu_to_gpu.cc", "lib/p2p/device_get.cc")
+MAY_ASK = ("lib/types/", "lib/engine/memory.cc", "lib/device/cuda/", "lib/comm/gpu/translate.cc",
+           "lib/comm/gpu/past_team.cc", "lib/p2p/device_get.cc")
 
 # File: (lines, why they meet the host's memory only).
 ALLOWED = {

@@ -1,11 +1,10 @@
 // Calls that a GPU's library serves, put into a stream of the caller's; and teams that members
 // cancel or leave. By the stand-in driver and the stand-in NCCL, a GPU a thread.
-#include "comm/gpu_calls.h"
-
 #include <cuda.h>
 #include <dlfcn.h>
 
-#include "comm/in_streams.h"
+#include "comm/gpu/calls.h"
+#include "comm/gpu/in_streams.h"
 #include "comm/state.h"
 #include "ranks.h"
 

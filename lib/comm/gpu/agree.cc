@@ -1,5 +1,5 @@
 // The words of members that a call of GPU memory begins with.
-#include "comm/gpu_agree.h"
+#include "comm/gpu/agree.h"
 
 #include <algorithm>
 #include <thread>

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "base/result.h"
-#include "comm/gpu_calls.h"
+#include "comm/gpu/calls.h"
 
 namespace tutti::comm {
 

@@ -17,7 +17,7 @@
 #include <numeric>
 
 #include "comm/agree.h"
-#include "comm/gpu_calls.h"
+#include "comm/gpu/calls.h"
 #include "comm/state.h"
 #include "types/handles.h"
 

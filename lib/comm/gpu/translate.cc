@@ -5,7 +5,7 @@
 
 #include "comm/delegated.h"
 #include "comm/fingerprint.h"
-#include "comm/gpu_calls.h"
+#include "comm/gpu/calls.h"
 
 namespace tutti::comm {
 namespace {

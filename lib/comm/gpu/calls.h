@@ -88,7 +88,7 @@ void tell_not_waited_for(Communicator& comm, const CollCall& call, const engine:
 // What is forced for a collective.
 GpuCalls::Wish wish_of(Communicator& comm, coll::Collective collective);
 
-// gpu_to_gpu.cc: calls that the team of their host could serve, in host memory.
+// gpu/past_team.cc: calls that the team of their host could serve, in host memory.
 // Whether it is worth asking members where their buffers are: of a vector, or a block, of so many
 // bytes.
 constexpr bool is_long(Count bytes) {
@@ -99,7 +99,7 @@ constexpr bool is_long(Count bytes) {
 Result<bool> goes_past_team(Communicator& comm, const CollCall& call,
                             const delegate::TeamCall& said);
 
-// gpu_words.cc
+// gpu/translate.cc
 // The call in the library's words, where that may serve it at all: all members answer alike.
 bool say_to_gpus(const Communicator& comm, const CollCall& call, delegate::GpuCall& said);
 // What the call moves, as far as members know it alike; where not (v forms), nothing.
@@ -111,18 +111,18 @@ struct Whereabouts {
 };
 Whereabouts where_is(const Communicator& comm, const delegate::GpuCall& said);
 
-// gpu_team.cc
+// gpu/team.cc
 delegate::GpuLibrary* library_of(Runtime& runtime);
 void explain_gpus(const Communicator& comm, const std::string& what);
 // Makes what ways there are for members whose buffers lie on GPUs. Errors are those of all.
 Result<void> plan(Communicator& comm, int device);
 
-// gpu_levels.cc
+// gpu/levels.cc
 // Errors: as agree_over(). `groups`: by rank, in the order of their first members.
 Result<void> make_levels(Communicator& comm, const std::vector<int>& groups, bool are_hosts);
 bool can_go_by_levels(const GpuCalls& calls, coll::Collective collective);
 
-// gpu_stages.cc
+// gpu/stages.cc
 Code run_by_levels(Communicator& comm, const delegate::GpuCall& said);
 
 }  // namespace tutti::comm

@@ -7,7 +7,7 @@
 //   obstacle()  this member's own: what keeps it from it
 //   agree()     of all members the greatest obstacle, what they move, and what the last call took
 //   plan()      at the first call that all can make: NCCL for all, by levels, or never one here
-#include "comm/gpu_calls.h"
+#include "comm/gpu/calls.h"
 
 #include <algorithm>
 #include <bit>
@@ -19,7 +19,7 @@
 #include "base/text.h"
 #include "comm/agree.h"
 #include "comm/fingerprint.h"
-#include "comm/gpu_agree.h"
+#include "comm/gpu/agree.h"
 #include "comm/state.h"
 
 namespace tutti::comm {

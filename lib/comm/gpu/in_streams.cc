@@ -1,11 +1,11 @@
 // Which calls go by the library in the users' streams.
-#include "comm/in_streams.h"
+#include "comm/gpu/in_streams.h"
 
 #include "base/log.h"
 #include "comm/agree.h"
 #include "comm/fingerprint.h"
-#include "comm/gpu_agree.h"
-#include "comm/gpu_calls.h"
+#include "comm/gpu/agree.h"
+#include "comm/gpu/calls.h"
 #include "comm/state.h"
 
 namespace tutti::comm {

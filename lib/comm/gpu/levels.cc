@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "comm/agree.h"
-#include "comm/gpu_calls.h"
+#include "comm/gpu/calls.h"
 #include "comm/state.h"
 
 namespace tutti::comm {

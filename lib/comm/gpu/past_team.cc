@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "comm/agree.h"
 #include "comm/delegated.h"
-#include "comm/gpu_calls.h"
+#include "comm/gpu/calls.h"
 #include "comm/state.h"
 
 namespace tutti::comm {

@@ -3,14 +3,14 @@
 //   1. Members show each other a card: which GPU, which version of the library.
 //   2. Where nothing speaks against it they join one NCCL communicator. NCCL itself says whether
 //      ranks may share a GPU.
-//   3. Where they could not, but groups of them can, they are divided (gpu_levels.cc); so they are
+//   3. Where they could not, but groups of them can, they are divided (gpu/levels.cc); so they are
 //      over several hosts, where either may be the quicker.
 #include <algorithm>
 #include <map>
 
 #include "base/log.h"
 #include "comm/agree.h"
-#include "comm/gpu_calls.h"
+#include "comm/gpu/calls.h"
 #include "comm/meeting.h"
 #include "comm/state.h"
 

@@ -119,7 +119,7 @@ FAULTS = [
              "  if (phase == ProcessPhase::finalized)\n    return refuse(Code::other, phase == ProcessPhase::finalized")]},
         begins="session"),
     Fault("long", "a block that is read goes on where the own one has come to", "long,layouts", {
-        "lib/delegate/direct.cc": [
+        "lib/delegate/shm/direct.cc": [
             ("  Count& at = exchange.read;\n", "  Count& at = exchange.own_copied;\n")]},
         ranks="2,2,3"),
 ]

@@ -1,5 +1,5 @@
 // Plans of levels over made-up machines, and what the model says they take.
-#include "delegate/levels.h"
+#include "delegate/shm/levels.h"
 
 #include <algorithm>
 #include <numeric>

@@ -3,7 +3,7 @@
 #include <random>
 
 #include "catch.h"
-#include "delegate/levels.h"
+#include "delegate/shm/levels.h"
 #include "members.h"
 #include "rounds.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "catch.h"
-#include "delegate/area.h"
+#include "delegate/shm/area.h"
 #include "teams.h"
 #include "transport/shm/single_copy.h"
 

@@ -51,8 +51,8 @@ constexpr std::uint64_t place_in(std::uint64_t team) {
 
 inline constexpr std::uint64_t kEntries = 8;
 
-// Rounds that are kept in the chunks, see exchange.cc, fold_*.cc: so many that a chunk which is
-// written again has left its reader's own cache (record 0068). Folds keep fewer: more would take
+// Rounds that are kept in the chunks, see block_mover.cc and fold_*.cc: so many that a chunk which
+// is written again has left its reader's own cache (record 0068). Folds keep fewer: more would take
 // the caches' room from their vectors.
 inline constexpr std::size_t kLeastDepth = 8, kDepth = 32, kFoldDepth = 8;
 
@@ -66,7 +66,7 @@ enum class Reads : std::uint32_t { unknown, yes, no };
 
 // From when a member had heard all that it was to hear in that call until it was through, by the
 // host's clock; nothing is said where `ended` is 0. A call's span is written over kSpans calls
-// later at the earliest, so never while the half of those is looked at (ShmTeam::judge_turns).
+// later at the earliest, so never while the half of those is looked at (DirectReads::judge_turns).
 inline constexpr std::size_t kSpans = 2 * kEntries;
 struct Span {
   std::atomic<std::uint64_t> number;  // of the call; written last
@@ -106,7 +106,7 @@ struct alignas(kCacheLine) AreaEntry {
   // Low half: the call's number; high half: its fingerprint. Stored with release after the
   // payload, loaded with acquire before it.
   std::atomic<std::uint64_t> flag;
-  // Which way blocks go (direct.cc); of uneven ones how much, too (uneven.cc).
+  // Which way blocks go (direct.cc); of uneven ones how much, too (move_uneven.cc).
   std::uint64_t word;
   std::byte short_payload[48];
   std::byte* payload(std::size_t bytes) {

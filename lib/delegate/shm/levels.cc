@@ -1,5 +1,5 @@
 // Plans of levels: those that the machine has are tried in every combination, the model compares.
-#include "delegate/levels.h"
+#include "delegate/shm/levels.h"
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,6 @@
 // Areas are taken by setting their bit in the segment's header and given back when the last
 // member's place is given up, so that nobody who is still reading loses his memory to a new team.
-#include "delegate/area.h"
+#include "delegate/shm/area.h"
 
 #include <new>
 

@@ -1,18 +1,29 @@
-// Calls begun, stepped and waited for: the one way in which they go on.
+// ShmTeam: calls begun, stepped and waited for: the one way in which they go on.
 //
 // A call that is waited for (run) is stepped like a begun one, where it stands, without a TeamRun:
 // what it waits for is looked at closely, then other messages move, then the core is given up.
-#include "base/backoff.h"
+#include "delegate/shm/team.h"
+
 #include "base/check.h"
-#include "delegate/work.h"
 
 namespace tutti::delegate {
-namespace {
 
-constexpr int kLooksPart = 32;  // of those at what is awaited are made between rounds of progress
-constexpr std::uint32_t kStepsBetweenDeaths = 16;  // that waited, between looks at the members
+ShmTeam::ShmTeam(wireup::Wireup& wireup, std::vector<int> locals, int me, std::uint32_t area,
+                 const Waiting& waiting, const MemberFacts& facts)
+    : Team(waiting),
+      members_(wireup, std::move(locals), me, area, waiting_),
+      chunks_(members_),
+      reductions_(members_, chunks_, facts.place),
+      moves_(members_, chunks_, facts.single_copy) {}
 
-}  // namespace
+bool ShmTeam::takes(const TeamCall& call) const {
+  const std::size_t table =
+      sizeof(Count) * static_cast<std::size_t>(members_.size());  // of uneven blocks
+  if (call.uneven != nullptr && call.op == nullptr) return table <= members_.geometry().entry_bytes;
+  // Elements with gaps between them are not copied as bytes: the gaps are the user's.
+  return call.op == nullptr ||
+         (call.type->is_contiguous() && call.op->kernel(*call.type) != nullptr);
+}
 
 class ShmTeam::Begun final : public TeamRun {
  public:
@@ -38,26 +49,26 @@ class ShmTeam::Begun final : public TeamRun {
 
 // Its turn has come.
 inline void ShmTeam::start(Work& work) {
-  ++number_;
+  members_.begin_call();
   if (work.call.collective == coll::Collective::barrier)
-    work.form = barrier_form_;
+    work.form = reductions_.barrier();
   else if (work.call.op != nullptr)
-    choose_fold(work);
+    reductions_.choose(work);
   else
-    choose_move(work);
+    moves_.choose(work);
 }
 
 // As far as it goes.
 inline Code ShmTeam::go_on(Work& work) {
-  const Code code = (this->*work.form)(work);
-  if (code == Code::ok && without_data_ < 0) [[likely]]
+  const Code code = work.form->go_on(work);
+  if (code == Code::ok && members_.without_data() < 0) [[likely]]
     return code;
   return code == kNotYet ? code : end_badly(code);
 }
 
 Code ShmTeam::end_badly(Code code) {
-  if (code == Code::ok) return end_without_data();
-  break_off(code);
+  if (code == Code::ok) return members_.end_without_data();
+  members_.faults().break_off(code);
   return code;
 }
 
@@ -77,34 +88,34 @@ std::unique_ptr<TeamRun> ShmTeam::begin(const TeamCall& call) {
 }
 
 Code ShmTeam::run(const TeamCall& call) {
-  if (!begun_.empty() || broken_ != Code::ok) [[unlikely]] {
+  if (!begun_.empty() || members_.faults().broken() != Code::ok) [[unlikely]] {
     drain();
-    if (broken_ != Code::ok) return refuse();
+    if (members_.faults().broken() != Code::ok) return members_.faults().refuse();
   }
   Work work(call);
-  is_running_ = true;
+  members_.set_running(true);
   start(work);
   Code code = go_on(work);
   while (code == kNotYet) [[unlikely]] {
-      wait_long();
-      code = broken_ != Code::ok ? broken_ : go_on(work);
+      members_.wait_long();
+      code = members_.faults().broken() != Code::ok ? members_.faults().broken() : go_on(work);
     }
-  is_running_ = false;
+  members_.set_running(false);
   return code;
 }
 
 void ShmTeam::cancel(Code code) {
   TUTTI_CHECK(code != Code::ok && code != kNotYet, "a team is cancelled without an error");
-  if (broken_ == Code::ok) break_off(code);
+  if (members_.faults().broken() == Code::ok) members_.faults().break_off(code);
 }
 
 StepResult ShmTeam::step(const Begun& run) {
-  if (is_running_) return StepResult::waits;  // in another thread, or below us
+  if (members_.is_running()) return StepResult::waits;  // in another thread, or below us
   bool moved = false;
-  copied_ = 0;
-  while (!run.is_over_ && !has_copied_much() && serve_first()) moved = true;
+  members_.messages_moved();
+  while (!run.is_over_ && !members_.has_copied_much() && serve_first()) moved = true;
   if (run.is_over_) return StepResult::over;
-  if (!moved && ++in_vain_ % kStepsBetweenDeaths == 0) look_for_losses();
+  if (!moved) members_.waited_in_vain();
   return moved ? StepResult::moved : StepResult::waits;
 }
 
@@ -116,11 +127,12 @@ bool ShmTeam::serve_first() {
   const auto stage = work.stage;
   const int member = work.member;
   const Count round = work.round;
-  if (work.form == nullptr && broken_ == Code::ok) start(work);
-  const Code code = broken_ != Code::ok ? broken_ : go_on(work);
+  if (work.form == nullptr && members_.faults().broken() == Code::ok) start(work);
+  const Code code =
+      members_.faults().broken() != Code::ok ? members_.faults().broken() : go_on(work);
   if (code == kNotYet)
     return work.has_spoken != had_spoken || work.stage != stage || work.member != member ||
-           work.round != round || has_copied_much();
+           work.round != round || members_.has_copied_much();
   first.code_ = code;
   first.is_over_ = true;
   begun_.erase(begun_.begin());
@@ -129,43 +141,20 @@ bool ShmTeam::serve_first() {
 
 // The calls that were begun before go first.
 void ShmTeam::drain() {
-  while (!is_running_ && !begun_.empty()) {
+  while (!members_.is_running() && !begun_.empty()) {
     const bool moved = serve_first();
-    if (has_copied_much())
-      pause();
-    else if (moved || look(waiting_.looks))
+    if (members_.has_copied_much())
+      members_.pause();
+    else if (moved || members_.look())
       continue;
-    wait_long();
+    members_.wait_long();
   }
 }
 
-bool ShmTeam::look(int times) const {
-  for (int i = 0; i < times; ++i)
-    if (awaited_.is_there()) [[likely]]
-      return true;
-  return false;
-}
-
-// Until what is awaited is there, or never comes. It may be there already: then messages move.
-void ShmTeam::wait_long() {
-  const int looks = waiting_.looks / kLooksPart;
-  const Awaited awaited = awaited_;
-  copied_ = 0;
-  for (std::uint32_t round = 0;; ++round) {
-    if (waiting_.progress(waiting_.self) > 0)
-      waiting_.active(waiting_.self);
-    else if (!awaited.is_there())
-      waiting_.idle(waiting_.self);
-    bool is_ready = awaited.is_there();
-    for (int i = 0; i < looks && !is_ready; ++i) {
-      relax();
-      is_ready = awaited.is_there();
-    }
-    if (is_ready || awaited.is_in_vain() || broken_ != Code::ok) break;
-    if (round % kStepsBetweenDeaths == 0) look_for_losses();
-    if (broken_ != Code::ok) break;
-  }
-  waiting_.active(waiting_.self);
+std::unique_ptr<Team> make_shm_team(wireup::Wireup& wireup, std::vector<int> locals, int me,
+                                    std::uint32_t area, const Waiting& waiting,
+                                    const MemberFacts& facts) {
+  return std::make_unique<ShmTeam>(wireup, std::move(locals), me, area, waiting, facts);
 }
 
 }  // namespace tutti::delegate

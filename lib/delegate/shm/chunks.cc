@@ -1,0 +1,94 @@
+// Chunks: rounds laid out, claimed, filled and told of.
+#include "delegate/shm/chunks.h"
+
+#include <algorithm>
+
+namespace tutti::delegate {
+namespace {
+
+constexpr Count kLine = static_cast<Count>(kCacheLine);
+// Of a round. Between distant cores to tell of a part takes as long as to copy 8 KiB (record 0071).
+// Parts of 128 KiB were faster there, and slower where a cache is shared (record 0065).
+constexpr Count kLeastPart = 8 << 10;
+constexpr Count kMostPart = 64 << 10;
+
+}  // namespace
+
+// Calls use the chunks in turn, as frames do a lane's ring and for the same reason: what is written
+// has left the readers' caches (transport/shm/lane.h). So a giver may be calls ahead; only where
+// they begin again, all calls before must be over.
+Code Chunks::claim(Count bytes, int reader) {
+  const auto wanted = static_cast<std::size_t>(bytes);
+  const bool begins_again = from_ + used_ + wanted > members_.geometry().chunk_bytes;
+  if (begins_again)
+    if (const Code code = members_.await_end_of_all(last_call_); code != Code::ok) return code;
+  last_call_ = members_.number();
+  from_ = begins_again ? 0 : from_ + used_;
+  used_ = wanted;
+  is_new_ = false;
+  reader_ = reader;
+  return Code::ok;
+}
+
+void Chunks::tell(std::atomic<std::uint64_t>& counter, Count rounds) {
+  // release: pairs with the acquire in await().
+  counter.store(rounds_ + static_cast<std::uint64_t>(rounds), std::memory_order_release);
+  members_.wake_others();
+}
+
+// Who only takes can do so while others give, in quarters at least. Where all do both there is
+// nothing to gain by that, and each part costs a wait.
+Chunks::Rounds Chunks::rounds_of(Count bytes, Count pieces, const Kept& kept, bool one_way) const {
+  const Count whole = (bytes + kLine - 1) / kLine * kLine;
+  const Count quarter = (bytes / 4 + kLine - 1) / kLine * kLine;
+  const Count all = static_cast<Count>(members_.geometry().chunk_bytes) / pieces;
+  const Count wanted = std::clamp(one_way ? quarter : whole, kLeastPart, kMostPart);
+  const Count part =
+      std::min({wanted, whole, all / static_cast<Count>(kept.least) / kLine * kLine});
+  return {part, (bytes + part - 1) / part, std::min(all / part, static_cast<Count>(kept.most))};
+}
+
+void Chunks::begin_round(Count round, Count depth, Count part) {
+  part_ = static_cast<std::size_t>(part);
+  way_ = {};
+  // Ranks that share a core share its cache, which serves best. Pages that are new say nothing of
+  // the stores.
+  const bool is_new = touch(round, depth);
+  is_new_ = is_new_ || is_new;
+  if (!members_.is_oversubscribed() && !is_new && part_ >= kLeastPaced)
+    way_ = pace_.way_for(part_, members_.control(reader_).paces);
+}
+
+// What was begun is there. How it was written stands in the line that says so: written before, that
+// line would be taken from who looks at it twice.
+void Chunks::tell_filled(Count round, bool has_data) {
+  const std::uint64_t way = has_data ? way_.told() : kNoData;
+  Filled& mine = members_.filled(members_.me());
+  // relaxed: `rounds` tells of it, and only this rank writes it.
+  const std::uint64_t others =
+      mine.told.load(std::memory_order_relaxed) & ~(std::uint64_t{kNoData} << told_at(round));
+  mine.told.store(others | way << told_at(round), std::memory_order_relaxed);
+  tell(mine.rounds, round + 1);
+}
+
+// Whether a round goes to pages of our chunks that we never wrote to.
+bool Chunks::touch(Count round, Count depth) {
+  constexpr std::size_t kPage = 4096;
+  if (round >= depth) return false;
+  touched_.resize(members_.geometry().chunk_bytes / kPage + 1);
+  const std::size_t bytes = used_ / static_cast<std::size_t>(depth);
+  const std::size_t from = from_ + static_cast<std::size_t>(round) * bytes;
+  bool is_new = false;
+  for (std::size_t page = from / kPage; page * kPage < from + bytes; ++page) {
+    is_new = is_new || !touched_[page];
+    touched_[page] = true;
+  }
+  return is_new;
+}
+
+void Chunks::put(std::byte* to, const std::byte* from, Count bytes) {
+  members_.count_copied(static_cast<std::size_t>(bytes));
+  pace_.copy(way_, to, from, static_cast<std::size_t>(bytes), part_);
+}
+
+}  // namespace tutti::delegate

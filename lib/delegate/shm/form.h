@@ -1,0 +1,41 @@
+// TeamForm: a way to do a call.
+#pragma once
+
+#include "delegate/shm/chunks.h"
+#include "delegate/shm/work.h"
+
+namespace tutti::delegate {
+
+// Each is an object of its team (forms.h). It answers kNotYet where it has to wait, and is called
+// again.
+class TeamForm {
+ public:
+  virtual ~TeamForm() = default;
+  TeamForm(const TeamForm&) = delete;
+  TeamForm& operator=(const TeamForm&) = delete;
+  virtual Code go_on(Work& work) = 0;
+
+ protected:
+  explicit TeamForm(Members& members)
+      : members_(members), size_(members.size()), me_(members.me()) {}
+  // Once in a call, from work.member on.
+  Code hear_all(Work& work) {
+    if (work.has_heard) return Code::ok;
+    for (int member = work.member; member < size_; ++member) {
+      if (member == me_) continue;
+      if (const Code code = members_.hear(member, work.call.fingerprint); code != Code::ok)
+          [[unlikely]] {
+        work.member = member;
+        return code;
+      }
+    }
+    work.has_heard = true;
+    work.member = 0;
+    return Code::ok;
+  }
+
+  Members& members_;
+  const int size_, me_;
+};
+
+}  // namespace tutti::delegate

@@ -1,0 +1,70 @@
+// Data movement, long: blocks that are alike go in rounds through the chunks, or are read where
+// they lie.
+#include "delegate/shm/block_mover.h"
+#include "delegate/shm/forms.h"
+
+namespace tutti::delegate {
+namespace {
+
+class MoveLong final : public TeamForm {
+ public:
+  MoveLong(Members& members, Chunks& chunks, BlockMover& mover, DirectReads& direct)
+      : TeamForm(members), chunks_(chunks), mover_(mover), direct_(direct) {}
+  Code go_on(Work& work) override;
+
+ private:
+  Code come(Work& work);
+
+  Chunks& chunks_;
+  BlockMover& mover_;
+  DirectReads& direct_;
+};
+
+Code MoveLong::go_on(Work& work) {
+  if (const Code code = come(work); code != Code::ok) return code;
+  if (const Code code = mover_.move_long(work); code != Code::ok) return code;
+  members_.end_call();
+  return Code::ok;
+}
+
+// A member that only takes says nothing. All hear who chooses the way.
+Code MoveLong::come(Work& work) {
+  BlockExchange& exchange = *work.exchange;
+  if (work.has_heard) return Code::ok;
+  if (!work.has_spoken) {
+    if (const Code code = members_.claim_entry(); code != Code::ok) return code;
+    const bool is_for_root = exchange.gives_away() && !exchange.everyone_takes;
+    const Code claimed = chunks_.claim(exchange.depth * exchange.blocks() * exchange.part,
+                                       is_for_root ? exchange.call.root : (me_ + 1) % size_);
+    if (claimed != Code::ok) return claimed;
+    direct_.prove_reading(exchange);
+    if (exchange.gives(me_)) {
+      members_.entry(me_).word = direct_.say_way(exchange, exchange.longest);
+      members_.publish(work.call.fingerprint);
+    }
+    work.has_spoken = true;
+    if (const Code code = mover_.give_ahead(exchange); code != Code::ok) return code;
+  }
+  if (exchange.ahead > 0 || !exchange.gives_away()) {  // nobody waits for it
+    const Count upto = exchange.ahead > 0 ? exchange.part : BlockMover::kAll;
+    if (const Code code = mover_.move_own(work, upto); code != Code::ok) return code;
+  }
+  for (; work.member < size_; ++work.member) {
+    if (!exchange.hears(work.member)) continue;
+    if (const Code code = members_.hear(work.member, work.call.fingerprint); code != Code::ok)
+      return code;
+  }
+  work.has_heard = true;
+  work.member = 0;
+  direct_.hear_way(exchange);
+  return Code::ok;
+}
+
+}  // namespace
+
+std::unique_ptr<TeamForm> make_move_long(Members& members, Chunks& chunks, BlockMover& mover,
+                                         DirectReads& direct) {
+  return std::make_unique<MoveLong>(members, chunks, mover, direct);
+}
+
+}  // namespace tutti::delegate

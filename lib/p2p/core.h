@@ -14,7 +14,6 @@
 
 #include <array>
 #include <atomic>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,6 +24,7 @@
 #include "p2p/channel.h"
 #include "p2p/flood.h"
 #include "p2p/frames.h"
+#include "p2p/other_calls.h"
 #include "p2p/p2p.h"
 #include "p2p/peers.h"
 #include "p2p/wire.h"
@@ -76,9 +76,11 @@ class Core final : public transport::Sink {
   std::string links_text();
   std::string gpu_links_text();
   std::string sent_text() const;
-  MessageFailure failure_of(const Pending& request) const;
+  MessageFailure failure_of(const Pending& request) const {
+    return other_calls_.failure_of(static_cast<const Transfer&>(request));
+  }
   const std::string& loss_text() const { return loss_; }
-  void set_fingerprint_text(std::function<std::string(std::uint32_t)> describe);
+  OtherCalls& other_calls() { return other_calls_; }
   Counters counters() const;
   void later(void (*then)(Pending* self), void* owner);
   void when_lost(void (*then)(Pending* self), void* owner);
@@ -132,7 +134,6 @@ class Core final : public transport::Sink {
   transport::Peer describe(int rank) const;
   Result<void> route(PeerState& peer);
   Result<void> connect(PeerState& peer);
-  Result<void> publish_addresses();
   Result<void> connect_bulk(const PeerState& peer, BulkLink& bulk);
   Result<BlobView> address_of(const PeerState& peer, std::size_t transport);
   void drop_links(PeerState& peer);
@@ -261,25 +262,16 @@ class Core final : public transport::Sink {
   void meet(Transfer* transfer, int from, const transport::FrameHeader& header);
   void deliver_eager(Transfer* transfer, int from, const transport::FrameHeader& header,
                      std::span<const std::byte> payload);
-  void keep(int from, const transport::FrameHeader& header, std::span<const std::byte> payload);
-  void meet_other_call(Transfer& transfer, std::uint32_t theirs, GaveUp gave_up);
-  std::string describe_call(std::uint32_t fingerprint) const;
-  static std::string number_of_call(const Transfer& transfer);
-  std::string describe_mismatch(const Transfer& transfer) const;
-  MessageFailure sender_failure(const Transfer& transfer) const;
   void finish_delivery(PeerState& peer, Transfer* transfer, const transport::FrameHeader& header,
                        std::size_t bytes);
-  // flood.cc
+
+  // kept.cc
+  void keep(int from, const transport::FrameHeader& header, std::span<const std::byte> payload);
   void drop_kept(MatchNode* message);
-  void record_kept();
-  void count_kept(const KeptMessage& message);
   void repay(KeptMessage& message);
-  bool has_room(std::uint64_t more);
   bool may_bring(const transport::FrameHeader& header);
   void bring(KeptMessage& message, std::span<const std::byte> key);
   static void on_brought(Pending* self);
-  void tell_flood();
-  std::string describe_flood() const;
 
   // progress.cc
   void complete(Transfer* transfer);
@@ -306,6 +298,7 @@ class Core final : public transport::Sink {
 
   wireup::Wireup& wireup_;
   const Knobs knobs_;
+  OtherCalls other_calls_;
   transport::Waiter::Gate* gate_ = nullptr;  // null: one thread
   bool work_ = false;                        // some list below is not empty
   std::uint32_t rounds_ = 0;
@@ -317,12 +310,9 @@ class Core final : public transport::Sink {
   OwnFrames own_frames_{*this};
   FrameTable frames_;
   Throttle looks_;  // at other messages, of who sends to itself only
-  wireup::KeptRecord& kept_record_;
   Flood flood_;
   BytePool bytes_;
   std::uint32_t window_ = 0;        // units a peer may leave here
-  std::uint64_t budget_ = 0;        // kept bytes up to which credit goes back at once
-  bool is_budget_known_ = true;     // else the memory of the host is asked when it is used up
   std::uint32_t return_from_ = 0;   // owed units that are returned in a frame of their own
   std::vector<Transfer*> matched_;  // offers matched inside a transport, to be answered
   std::vector<Transfer*> getting_;  // receives with more to read from their senders' memory
@@ -332,7 +322,7 @@ class Core final : public transport::Sink {
   std::string loss_;                // why the latest of them was lost
   LossHook loss_hook_;
   bool is_completing_ = false, is_closed_ = false, has_given_up_ = false;
-  bool warned_any_source_ = false, warned_of_mismatch_ = false;
+  bool warned_any_source_ = false;
   void tell(const Happening& what) {
     if (const Observer observer = observer_.load(std::memory_order_relaxed)) observer(what);
   }
@@ -342,7 +332,6 @@ class Core final : public transport::Sink {
   transport::Loan loan_;             // of the payload that is being delivered, if it is lent
   Counters counted_;
   std::atomic<Observer> observer_ = nullptr;
-  std::function<std::string(std::uint32_t)> describe_;
   transport::Opened opened_;
   std::unique_ptr<transport::Waiter> waiter_;
 };

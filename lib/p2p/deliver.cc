@@ -2,11 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <new>
 
-#include "base/differing_calls.h"
-#include "base/log.h"
-#include "base/text.h"
 #include "p2p/core.h"
 
 namespace tutti::p2p {
@@ -133,7 +129,7 @@ void Core::meet(Transfer* transfer, int from, const transport::FrameHeader& head
   const std::uint32_t theirs = low_of(header.cookie);
   const GaveUp gave_up = gave_up_of(header.flags);
   if ((theirs != transfer->fingerprint && theirs != 0) || gave_up != GaveUp::no) [[unlikely]]
-    meet_other_call(*transfer, theirs, gave_up);
+    other_calls_.meet(*transfer, theirs, gave_up);
 }
 
 void Core::deliver_eager(Transfer* transfer, int from, const transport::FrameHeader& header,
@@ -157,116 +153,6 @@ void Core::finish_delivery(PeerState& peer, Transfer* transfer,
   if ((header.flags & kWantsTaken) != 0) [[unlikely]]
     queue_control(peer, Kind::taken, 0, high_of(header.cookie));
   complete(transfer);
-}
-
-// No receive matches yet: kept in the order of arrival.
-void Core::keep(int from, const transport::FrameHeader& header,
-                std::span<const std::byte> payload) {
-  const auto source = static_cast<int>(header.source);
-  if (const Code code = channel_.cancelled.why(header.context, source); code != Code::ok)
-      [[unlikely]] {
-    if (is_meeting(header.context)) cancel_stream(from, payload, code);
-    return refuse(from, header, payload.size(), code);
-  }
-  const bool is_brought = may_bring(header);
-  const std::size_t bytes = is_brought ? header.length : payload.size();
-  KeptMessage* const message = new (bytes_.take(sizeof(KeptMessage) + bytes)) KeptMessage;
-  message->context = header.context;
-  message->source = static_cast<int>(header.source);
-  message->tag = header.tag;
-  message->header = header;
-  message->from = from;
-  message->bytes = static_cast<std::uint32_t>(bytes);
-  if (is_brought)
-    bring(*message, payload);
-  else if (!payload.empty())
-    std::memcpy(message->payload(), payload.data(), payload.size());
-  channel_.unexpected.add(message);
-  repay(*message);
-  count_kept(*message);
-  ++counted_.unexpected;
-  counted_.unexpected_most = std::max(counted_.unexpected_most, flood_.messages);
-  tell({Happening::What::unexpected, from, header.tag, static_cast<std::int64_t>(header.length)});
-}
-
-// A message of another collective than the receive's; or word of a failure, which comes in the
-// place of messages that are no collective's, too.
-void Core::meet_other_call(Transfer& transfer, std::uint32_t theirs, GaveUp gave_up) {
-  const bool is_failure = gave_up != GaveUp::no;
-  if (transfer.fingerprint == 0) {
-    if (is_failure) transfer.status.code = Code::other;
-    return;
-  }
-  const std::string& wish = knobs_.text("TUTTI_MISMATCH");
-  if (!is_failure && wish == "off") return;
-  if (!is_failure && wish == "warn" && std::exchange(warned_of_mismatch_, true)) return;
-  transfer.other_call = theirs;
-  transfer.gave_up = gave_up;
-  if (!is_failure && wish == "warn")
-    return log::warn(describe_mismatch(transfer) + " (TUTTI_MISMATCH=warn: the job goes on)");
-  transfer.status.bytes = 0;
-  transfer.status.code = gave_up == GaveUp::lost_peer ? Code::proc_aborted : Code::other;
-}
-
-std::string Core::describe_call(std::uint32_t fingerprint) const {
-  return describe_ ? describe_(fingerprint) : "call " + std::to_string(fingerprint);
-}
-
-std::string Core::number_of_call(const Transfer& transfer) {
-  return " (call number " + std::to_string(transfer.tag & 0x3fffffff) + " of this communicator)";
-}
-
-std::string Core::describe_mismatch(const Transfer& transfer) const {
-  const std::uint32_t ours = transfer.fingerprint, theirs = transfer.other_call;
-  const std::string here = describe_call(ours), there = describe_call(theirs);
-  std::string text = differ_in(here, there) + "rank " + std::to_string(wireup_.rank()) + " calls " +
-                     here + ", rank " + std::to_string(transfer.peer) + " calls " + there +
-                     number_of_call(transfer);
-  if (here == there)
-    text += "; their codes differ: " + std::to_string(ours) + " and " + std::to_string(theirs);
-  return text;
-}
-
-std::string describe_failure(const Status& status) {
-  if (status.code != Code::truncate || status.source < 0) return {};
-  return "the message of rank " + std::to_string(status.source) + ", tag " +
-         std::to_string(status.tag) + ", is longer than the receive buffer of " +
-         text::format_bytes(static_cast<std::uint64_t>(status.bytes));
-}
-
-// The sender did not come to this message of its call, and knows why. That its call is another one
-// than ours, it may not know.
-MessageFailure Core::sender_failure(const Transfer& transfer) const {
-  const bool has_met = transfer.gave_up == GaveUp::differs;
-  const std::string rank = "rank " + std::to_string(transfer.peer);
-  const std::string& wish = knobs_.text("TUTTI_MISMATCH");
-  const bool may_differ = wish == "off" || wish == "warn";
-  if (transfer.other_call != transfer.fingerprint && !may_differ)
-    return {describe_mismatch(transfer) + ", which it gave up", true, has_met};
-  const std::string call = describe_call(transfer.other_call) + number_of_call(transfer);
-  return {has_met ? "ranks call different collectives, or give one different arguments: " + rank +
-                        " has found that, and gave up " + call
-                  : rank + " gave up " + call,
-          has_met, true};
-}
-
-// Of messages outside collectives the status says who sent what.
-MessageFailure Core::failure_of(const Pending& request) const {
-  const auto& transfer = static_cast<const Transfer&>(request);
-  if (transfer.fingerprint == 0) return {};
-  if (transfer.status.code == Code::other && transfer.other_call != 0)
-    return transfer.gave_up != GaveUp::no
-               ? sender_failure(transfer)
-               : MessageFailure{describe_mismatch(transfer), true, false};
-  if (transfer.status.code != Code::truncate) return {};
-  return {"rank " + std::to_string(transfer.peer) + " gives " + std::to_string(transfer.came) +
-              " bytes to rank " + std::to_string(wireup_.rank()) + ", which has room for " +
-              std::to_string(transfer.buffer.bytes),
-          true, false};
-}
-
-void Core::set_fingerprint_text(std::function<std::string(std::uint32_t)> describe) {
-  describe_ = std::move(describe);
 }
 
 }  // namespace tutti::p2p

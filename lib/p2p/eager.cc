@@ -2,7 +2,7 @@
 //
 // The sender pays for each with credit, as if it stayed unmatched; the receiver gives the
 // credit back when a receive has taken the message, or when it is kept and there is memory for it
-// (flood.cc), on the next frame that goes the other way or, from a quarter of the window on, in a
+// (kept.cc), on the next frame that goes the other way or, from a quarter of the window on, in a
 // frame of its own. A sender without credit offers
 // its message instead (rendezvous.cc): it waits for its receive, nothing is lost. A message so
 // short that keeping it takes no more than keeping an offer goes along with the asking.

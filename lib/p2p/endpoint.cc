@@ -149,7 +149,7 @@ const std::string& Endpoint::loss_text() const {
 }
 
 void Endpoint::set_fingerprint_text(std::function<std::string(std::uint32_t)> describe) {
-  core_->set_fingerprint_text(std::move(describe));
+  core_->other_calls().set_text(std::move(describe));
 }
 
 Counters Endpoint::counters() const {

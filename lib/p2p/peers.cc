@@ -1,12 +1,10 @@
 // Peers: which transport reaches them, their links, and what happens when they are lost.
-//
-// Addresses travel once, as one blob per rank: for each transport that needs one
-//   | name length, 1 byte | name | address length, 1 byte | address |
 #include <algorithm>
 #include <string_view>
 
 #include "base/check.h"
 #include "base/log.h"
+#include "p2p/addresses.h"
 #include "p2p/core.h"
 #include "p2p/device_reads.h"
 
@@ -15,15 +13,12 @@ namespace tutti::p2p {
 Core::Core(wireup::Wireup& wireup, const Knobs& knobs)
     : wireup_(wireup),
       knobs_(knobs),
+      other_calls_(wireup, knobs_),
       peers_(static_cast<std::size_t>(wireup.known())),
-      kept_record_(wireup.segment().local(static_cast<std::uint32_t>(wireup.local_rank())).kept) {
+      flood_(wireup, knobs_) {
   const auto unexpected = static_cast<std::uint64_t>(knobs.integer("TUTTI_UNEXPECTED_BYTES"));
   constexpr std::uint64_t kMostUnits = 0x7fffffff;
   window_ = static_cast<std::uint32_t>(std::min(unexpected / kCreditUnit, kMostUnits));
-  // Who says how much a peer may leave here means it. Else memory decides, when that much is here.
-  is_budget_known_ = knobs.is_set("TUTTI_UNEXPECTED_BYTES");
-  if (!is_budget_known_) budget_ = unexpected;
-  flood_.from = static_cast<std::uint64_t>(knobs.integer("TUTTI_FLOOD_MESSAGES"));
   return_from_ = std::min(std::max(window_ / 4, 1U), kMostReturned);
   const auto added = frames_.add(kOwnKinds, own_frames_);
   TUTTI_CHECK(added.has_value(), added.error().text);
@@ -55,25 +50,9 @@ Result<void> Core::start(const Endpoint::Opener& opener) {
   opened_ = opener(around);
   if (opened_.transports.empty()) return fail(Code::arg, opened_.left_out.front());
   waiter_ = std::make_unique<transport::Waiter>(around, opened_.transports);
-  return publish_addresses();
-}
-
-Result<void> Core::publish_addresses() {
-  Blob all;
-  for (const auto& each : opened_.transports) {
-    const Blob address = each->address();
-    if (address.empty()) continue;
-    const std::string_view name = each->name();
-    if (address.size() > 255)
-      return fail(Code::intern, "the address of " + std::string(name) + " is too long");
-    const BlobView text = std::as_bytes(std::span(name));
-    all.push_back(static_cast<std::byte>(name.size()));
-    all.insert(all.end(), text.begin(), text.end());
-    all.push_back(static_cast<std::byte>(address.size()));
-    all.insert(all.end(), address.begin(), address.end());
-  }
-  if (all.empty()) return {};
-  return wireup_.put(all);
+  TUTTI_TRY(addresses, pack_addresses(opened_));
+  if (addresses.empty()) return {};
+  return wireup_.put(addresses);
 }
 
 // This peer's address for one of the transports it is reached by; empty when none is needed.
@@ -81,19 +60,9 @@ Result<BlobView> Core::address_of(const PeerState& peer, std::size_t index) {
   const auto& transport = opened_.transports[index];
   if (transport->address().empty()) return BlobView{};
   TUTTI_TRY(all, wireup_.address_of(peer.rank));
-  const std::string_view wanted = transport->name();
-  while (all.size() > 1) {
-    const std::size_t name_bytes = std::to_integer<std::size_t>(all[0]);
-    if (all.size() < name_bytes + 2) break;
-    const std::string_view name(reinterpret_cast<const char*>(all.data() + 1), name_bytes);
-    const std::size_t bytes = std::to_integer<std::size_t>(all[name_bytes + 1]);
-    all = all.subspan(name_bytes + 2);
-    if (all.size() < bytes) break;
-    if (name == wanted) return all.first(bytes);
-    all = all.subspan(bytes);
-  }
+  if (const auto found = find_address(all, transport->name())) return *found;
   return fail(Code::other, "rank " + std::to_string(peer.rank) + " has no address for " +
-                               std::string(wanted) + "; do all hosts run the same build?");
+                               transport->name() + "; do all hosts run the same build?");
 }
 
 // The table moves, what it points at stays: nobody keeps a place in it.

@@ -10,7 +10,7 @@ Counters Core::counters() const {
     now.messages_sent += peer->messages_sent;
     now.bytes_sent += peer->bytes_sent;
   }
-  now.unexpected_now = flood_.messages;
+  now.unexpected_now = flood_.messages();
   now.unexpected_bytes_now = bytes_.in_use();
   now.posted_now = channel_.posted.size();
   return now;

@@ -184,7 +184,7 @@ inline MatchKey key_of(const transport::FrameHeader& header) {
 }
 
 // Arrived, not asked for: the header and what came with it, in one block of the byte pool. A short
-// one that was offered for want of room may be brought here before a receive takes it (flood.cc).
+// one that was offered for want of room may be brought here before a receive takes it (kept.cc).
 struct KeptMessage : MatchNode {
   transport::FrameHeader header;
   int from = 0;

@@ -203,12 +203,7 @@ int CallScope::fail(Code code, comm::Communicator* comm) const {
 }
 
 int CallScope::refuse(comm::Communicator* comm) const {
-  if (!allowed_) {
-    // acquire: partner is the release in open_world and close_world.
-    const bool ended = process.phase.load(std::memory_order_acquire) == ProcessPhase::finalized;
-    return raise(kNames[number_], MPI_ERR_OTHER, nullptr,
-                 {.text = ended ? "called after MPI_Finalize" : "called before MPI_Init"});
-  }
+  if (!allowed_) return raise(kNames[number_], MPI_ERR_OTHER, nullptr, {.text = why_not_running()});
   // A communicator that failed its check cannot be asked for its handler.
   const Code code = trouble().code;
   return fail(code, code == Code::comm ? nullptr : comm);

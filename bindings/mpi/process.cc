@@ -1,6 +1,8 @@
 // The process-wide world: who uses it, and its beginning and end.
 #include "mpi/process.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
@@ -43,6 +45,22 @@ void open_recorder(world::World& world, const std::string& what) {
   process.recorder = recorder().get();
 }
 
+bool is_forked() {
+  // relaxed: written by this thread, or before any other of this process began.
+  return process.phase.load(std::memory_order_relaxed) == ProcessPhase::forked;
+}
+
+// A child shares the parent's connections and has a copy of what the parent thinks of them: nothing
+// of the world's is used, closed or destroyed there. A child that calls exit() is an ordinary one.
+void leave_world_to_parent() {
+  process.world = nullptr;
+  process.world_comm = nullptr;
+  process.self_comm = nullptr;
+  process.streams = nullptr;
+  // relaxed: a child begins with one thread.
+  process.phase.store(ProcessPhase::forked, std::memory_order_relaxed);
+}
+
 }  // namespace
 
 void report_use() {
@@ -60,7 +78,8 @@ void report_use() {
 const char* function_under_way() {
   const wireup::WatchRecord* const record = process.watch;
   // relaxed: this process wrote it.
-  const auto in = record == nullptr ? 0 : record->function.load(std::memory_order_relaxed);
+  const auto in =
+      record == nullptr || is_forked() ? 0 : record->function.load(std::memory_order_relaxed);
   return in == 0 ? nullptr : watch::function_name(in - 1);
 }
 
@@ -68,6 +87,7 @@ namespace {
 
 // When the library is unloaded: after the last static object of the program.
 [[gnu::destructor]] void end_of_process() {
+  if (is_forked()) return;
   let_last_words_be_said();
   process.world = nullptr;
   process.watch = nullptr;
@@ -109,6 +129,7 @@ Result<void> make_world(world::ThreadLevel level) {
   TUTTI_TRY(wireup, wireup::join(from_environment));
   log::set_rank(wireup->rank());
   log::set_caller(&function_under_way);
+  ::pthread_atfork(nullptr, nullptr, &leave_world_to_parent);
   TUTTI_TRY(world, world::World::open(std::move(wireup), knobs, level));
   process.checks = knobs.flag("TUTTI_CHECKS");
   process.tells_places = knobs.flag("TUTTI_BACKTRACE");
@@ -126,6 +147,7 @@ Result<void> make_world(world::ThreadLevel level) {
 }  // namespace
 
 Result<void> open_world(world::ThreadLevel level) {
+  if (is_forked()) return fail(Code::other, why_not_running());
   const std::scoped_lock hold(lock());
   if (owner() == nullptr) TUTTI_DO(make_world(level));
   // release: partner is the acquire in Call; other threads may be in MPI already.
@@ -183,10 +205,24 @@ Result<void> end_world_model(comm::Reason& why) {
 }
 
 world::World* any_world() {
-  return owner().get();
+  return is_forked() ? nullptr : owner().get();
+}
+
+const char* why_not_running() {
+  // acquire: partner is the release in begin_world_model and end_world_model.
+  switch (process.phase.load(std::memory_order_acquire)) {
+    case ProcessPhase::forked:
+      return "called in a child process, made by fork: the process that called MPI_Init is the "
+             "rank";
+    case ProcessPhase::finalized:
+      return "called after MPI_Finalize";
+    default:
+      return "called before MPI_Init";
+  }
 }
 
 void abort_early(int status, const std::string& reason) {
+  if (is_forked()) return;
   if (const auto wireup = wireup::join_prun(from_environment))
     (*wireup)->abort(status, reason, wireup::Blame::own);
 }

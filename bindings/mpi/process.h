@@ -21,7 +21,8 @@ class CallStreams;
 
 namespace tutti::mpi {
 
-enum class ProcessPhase : std::uint8_t { before_init, running, finalized };
+// forked: a child of the process that used MPI, which is still the rank.
+enum class ProcessPhase : std::uint8_t { before_init, running, finalized, forked };
 
 struct Process {
   world::World* world = nullptr;             // null while neither MPI_Init nor a session uses MPI
@@ -51,8 +52,11 @@ inline comm::Communicator* fallback_comm() {
 }
 
 // The world, or after its end what is left of it: somebody to say last words to. Null: there was
-// none.
+// none, or it is the parent's.
 world::World* any_world();
+
+// Why a call that needs MPI finds none, as it is said behind the function's name.
+const char* why_not_running();
 
 // Ends the job where there was no world yet, if prun started this process; else it returns.
 void abort_early(int status, const std::string& reason);

@@ -17,8 +17,11 @@ pthread_t g_main_thread;  // who called MPI_Init; valid while running
 
 Code start(function::Number called, int required, int* provided) {
   const std::int64_t began_ns = now_ns();
-  if (process.phase.load(std::memory_order_acquire) != ProcessPhase::before_init)
-    return refuse(Code::other, "MPI was initialised before; it can be done once");
+  if (const ProcessPhase phase = process.phase.load(std::memory_order_acquire);
+      phase != ProcessPhase::before_init)
+    return refuse(Code::other, phase == ProcessPhase::forked
+                                   ? why_not_running()
+                                   : "MPI was initialised before; it can be done once");
   if (required < MPI_THREAD_SINGLE || required > MPI_THREAD_MULTIPLE)
     return refuse(Code::arg, "required is not a thread level");
   g_main_thread = ::pthread_self();
@@ -47,16 +50,15 @@ Code initialized(int* flag) {
 }
 
 Code finalized(int* flag) {
-  *flag = process.phase.load(std::memory_order_acquire) == ProcessPhase::finalized;
+  // What ends MPI on the way out of a program asks this first, in a child of fork, too.
+  *flag = process.phase.load(std::memory_order_acquire) >= ProcessPhase::finalized;
   return Code::ok;
 }
 
 Code finalize() {
   // A session may be open before MPI_Init and after MPI_Finalize.
-  const ProcessPhase phase = process.phase.load(std::memory_order_acquire);
-  if (phase != ProcessPhase::running)
-    return refuse(Code::other, phase == ProcessPhase::finalized ? "called after MPI_Finalize"
-                                                                : "called before MPI_Init");
+  if (process.phase.load(std::memory_order_acquire) != ProcessPhase::running)
+    return refuse(Code::other, why_not_running());
   drain_streams();
   // Attributes of MPI_COMM_SELF first: programs hang their own finalisers there (11.2.4).
   for (comm::Communicator* comm : {process.self_comm, process.world_comm})
@@ -90,7 +92,6 @@ Code abort(comm::Communicator& comm, int errorcode) {
   const std::string name =
       comm.name.empty() ? "communicator " + std::to_string(comm.context() / 2) : comm.name;
   const std::string reason = "called MPI_Abort(" + name + ", " + std::to_string(errorcode) + ")";
-  if (process.world == nullptr) return refuse(Code::other, reason + " while MPI is not running");
   report_use();
   process.world->abort(errorcode, reason, wireup::Blame::own);
   return Code::other;  // not reached

@@ -110,14 +110,15 @@ void mistake(const std::string& which) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc > 1 && std::string(argv[1]) == "used before the start") MPI_Barrier(MPI_COMM_WORLD);
+  const std::string what = argc > 1 ? argv[1] : "";
+  if (what == "used before the start") MPI_Barrier(MPI_COMM_WORLD);
+  if (what == "aborted before the start") MPI_Abort(MPI_COMM_WORLD, 3);
   begin();
   int word = 0;
-  if (argc > 1 && std::string(argv[1]) == "used after the end") {
-    MPI_Finalize();
-    MPI_Barrier(MPI_COMM_WORLD);
-  }
-  if (rank == 0) mistake(argc > 1 ? argv[1] : "");
+  if (what == "used after the end" || what == "aborted after the end") MPI_Finalize();
+  if (what == "used after the end") MPI_Barrier(MPI_COMM_WORLD);
+  if (what == "aborted after the end") MPI_Abort(MPI_COMM_WORLD, 3);
+  if (rank == 0) mistake(what);
   MPI_Recv(&word, 1, MPI_INT, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   return 0;
 }

@@ -57,6 +57,10 @@ class PrunClient final : public Wireup {
     for (;;) {
       if (::sendmsg(control_.get(), &message, MSG_NOSIGNAL) >= 0) return {};
       if (errno == EINTR) continue;
+      if (errno == EBADF || errno == ENOTSOCK)
+        return fail(Code::other, "this process has closed descriptor " +
+                                     std::to_string(control_.get()) +
+                                     ", the library's connection to its daemon");
       return fail(Code::other, std::string("the daemon of this host is gone: ") +
                                    std::strerror(errno) + "; the job is ending");
     }

@@ -1,4 +1,6 @@
 // Rank 0 makes a mistake under MPI_ERRORS_ARE_FATAL: the job ends with one line that says what.
+#include <unistd.h>
+
 #include <string>
 
 #include "check.h"
@@ -115,6 +117,10 @@ int main(int argc, char** argv) {
   if (what == "aborted before the start") MPI_Abort(MPI_COMM_WORLD, 3);
   begin();
   int word = 0;
+  if (what == "descriptors closed") {
+    for (int fd = STDERR_FILENO + 1; fd < 1024; ++fd) ::close(fd);
+    MPI_Finalize();
+  }
   if (what == "used after the end" || what == "aborted after the end") MPI_Finalize();
   if (what == "used after the end") MPI_Barrier(MPI_COMM_WORLD);
   if (what == "aborted after the end") MPI_Abort(MPI_COMM_WORLD, 3);

@@ -141,10 +141,15 @@ CannotStart find_program(const std::string& name, const std::string& search_path
     if (is_there && seen_unusable.empty()) seen_unusable = why_not(kind, *path);
   }
   if (!seen_unusable.empty()) return {not_executable, seen_unusable};
-  if (look_at(directory + "/" + name) == AtPath::program)
+  const std::string here = directory + "/" + name;
+  const AtPath kind = look_at(here);
+  if (kind == AtPath::program)
     return {not_found,
             "no program " + name + " in PATH; it is in the working folder: say ./" + name};
-  return {not_found, "no program " + name + " in PATH (" + search_path + ")"};
+  std::string seen_here;
+  if (kind == AtPath::not_executable || kind == AtPath::forbidden)
+    seen_here = "; the one in the working folder is none: " + why_not(kind, here);
+  return {not_found, "no program " + name + " in PATH (" + search_path + ")" + seen_here};
 }
 
 }  // namespace tutti::launch::daemon

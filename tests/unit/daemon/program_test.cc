@@ -51,6 +51,9 @@ TEST_CASE("a plain name is looked for in PATH only, with a hint at the working f
   const CannotStart here = folder.find("good");
   CHECK(here.status == 127);
   CHECK(here.reason.find("./good") != std::string::npos);
+  const CannotStart closed = folder.find("plain");
+  CHECK(closed.status == 127);
+  CHECK(closed.reason.find("chmod +x " + folder.path + "/plain") != std::string::npos);
   CHECK(folder.find("good", "/bin:.").reason.empty());
   CHECK(folder.find("plain", "/bin:" + folder.path).status == 126);
 }

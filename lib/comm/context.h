@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "base/knobs.h"
@@ -61,6 +62,10 @@ class RequestPool {
   std::vector<void*> free_;
 };
 
+// Intercommunicators whose making failed here, by the other side's leader and where leaders met
+// (inter.cc).
+using FailedBetween = std::map<std::tuple<int, std::uint32_t, int>, int>;
+
 class Runtime {
  public:
   explicit Runtime(const Ground& ground)
@@ -110,6 +115,7 @@ class Runtime {
   engine::ScratchPool scratch;
   CollectivePool collectives;
   ContextIds contexts;
+  FailedBetween failed_between;
   std::uint64_t births_above = 0;  // prun compares over all MPI programs that ranks run in turn
   RequestPool requests;
   std::optional<model::BoundAt> place;  // of this rank, once it was read

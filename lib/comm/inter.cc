@@ -2,7 +2,9 @@
 //
 // All members of a group name the same leader. The leaders swap lists and proposals; within its
 // group each hands on what it heard. Whose leader has the lower rank in the job comes first, for
-// all alike.
+// all alike. A leader whose side fails gives up its word to the other, which waits for it; leaders
+// count those failures, and each attempt has a place of its own: nothing said in one is taken for a
+// word of the next.
 #include <algorithm>
 
 #include "comm/agree.h"
@@ -74,6 +76,10 @@ Result<OtherSide> hear(const Meeting& local, const Leaders& leaders, const Group
   }
   Code code = local.tell(bytes_of(heard.word), leaders.local);
   if (code == Code::ok) code = static_cast<Code>(heard.word.code);
+  if (code == Code::other) {
+    runtime.reason = {.failed_there = true};
+    return fail(code, "the other group gave this call up");
+  }
   if (code != Code::ok) return fail(code, "the leaders of two groups could not meet");
   members.resize(static_cast<std::size_t>(heard.word.size));
   if (!members.empty())
@@ -101,8 +107,8 @@ Code joint_maximum(const Meeting& local, const Leaders& leaders, Runtime& runtim
   return static_cast<Code>(word.code);
 }
 
-Result<CommRef> join(const Meeting& local, const Leaders& leaders, GroupRef mine,
-                     Runtime& runtime) {
+Result<CommRef> try_join(const Meeting& local, const Leaders& leaders, GroupRef mine,
+                         Runtime& runtime) {
   TUTTI_DO(agree_on_leader(local, leaders.local, runtime));
   TUTTI_TRY(heard, hear(local, leaders, *mine, runtime));
   if (intersection_of(*mine, *heard.group)->size() > 0)
@@ -118,6 +124,22 @@ Result<CommRef> join(const Meeting& local, const Leaders& leaders, GroupRef mine
   const int my_leader = mine->at(leaders.local);
   const bool first = my_leader < heard.word.leader;
   return finish_inter(runtime, {std::move(mine), heard.group, first}, number);
+}
+
+Result<CommRef> join(const Meeting& local, const Leaders& leaders, GroupRef mine,
+                     Runtime& runtime) {
+  if (!leads(local, leaders)) return try_join(local, leaders, std::move(mine), runtime);
+  const FailedBetween::key_type pair{leaders.remote_job_rank, leaders.at.context, leaders.at.tag};
+  const auto failed = runtime.failed_between.find(pair);
+  Leaders now = leaders;
+  if (failed != runtime.failed_between.end())
+    now.at = place_of(leaders.at.context, leaders.at.tag, std::span(&failed->second, 1));
+  auto made = try_join(local, now, std::move(mine), runtime);
+  if (!made) {
+    give_up_word(runtime, now.remote_job_rank, now.at);
+    ++runtime.failed_between[pair];
+  }
+  return made;
 }
 
 }  // namespace

@@ -133,4 +133,11 @@ Code swap_words(Runtime& runtime, int peer, const MeetingPoint& at, std::span<co
   return code;
 }
 
+void give_up_word(Runtime& runtime, int peer, const MeetingPoint& at) {
+  p2p::Envelope word{at.context, p2p::as_job_rank(runtime.rank()), at.tag, 0};
+  word.gave_up = p2p::GaveUp::failed;
+  runtime.endpoint.release(
+      runtime.endpoint.send(p2p::Mode::standard, peer, word, types::Buffer::plain(nullptr, 0)));
+}
+
 }  // namespace tutti::comm

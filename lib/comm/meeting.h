@@ -67,5 +67,7 @@ class Meeting {
 // something at the same place.
 Code swap_words(Runtime& runtime, int peer, const MeetingPoint& at, std::span<const std::byte> mine,
                 std::span<std::byte> theirs);
+// Says there, in the place of a word, that none comes: the peer's swap ends with Code::other.
+void give_up_word(Runtime& runtime, int peer, const MeetingPoint& at);
 
 }  // namespace tutti::comm

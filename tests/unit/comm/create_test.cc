@@ -95,6 +95,28 @@ TEST_CASE("members of a group that name different leaders are told", "[comm][cre
   });
 }
 
+// Rank 0 names another leader than rank 1 does; both hold themselves for it, as rank 2 then finds.
+TEST_CASE("a side that fails by itself says so to the other, which can try again",
+          "[comm][create]") {
+  test::run_ranks(test::one_host(3), [](const Rank& me) {
+    constexpr int kTag = 7;
+    const CommRef part = *comm::split(me.comm, me.rank == 2 ? 1 : 0, 0);
+    for (const int wrong : {1, 1, 0}) {
+      const int leader = wrong != 0 && me.rank == 1 ? 1 : 0;
+      const auto made = comm::create_inter(*part, {leader, &me.comm, me.rank == 2 ? 0 : 2, kTag});
+      me.expect(made.has_value() == (wrong == 0), "fails on both sides, or on none");
+      if (made) continue;
+      const bool heard_of_it = comm::take_reason(me.comm.runtime()).failed_there;
+      me.expect(heard_of_it == (me.rank == 2), "who knows why");
+    }
+    // What rank 1 said as a leader lies there still, a word an attempt.
+    for (int attempt = me.rank == 2 ? 0 : 2; attempt <= 2; ++attempt) {
+      const comm::Bridge bridge{me.rank == 2 ? 0 : 1, &me.comm, me.rank == 2 ? 1 : 2, kTag};
+      me.expect(comm::create_inter(*part, bridge).has_value() == (attempt == 2), "in the end");
+    }
+  });
+}
+
 TEST_CASE("a duplicate is congruent and its messages do not meet the parent's", "[comm][create]") {
   test::run_ranks(test::one_host(3), [](const Rank& me) {
     const CommRef copy = *comm::dup(me.comm);

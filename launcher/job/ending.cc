@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "status/status.h"
+
 namespace tutti::launch::job {
 
 bool Ending::fail(Cause cause, int status) {
@@ -17,6 +19,11 @@ void Ending::blemish(int status) {
 
 void Ending::blemish_after(int status) {
   if (blemish_after_ == 0) blemish_after_ = status;
+}
+
+void Ending::interrupt(int signal, bool for_another_round) {
+  signal_ = signal;
+  if (for_another_round) failure_ = Failure{Cause::user, status::of_signal(signal)};
 }
 
 void Ending::lose(const std::string& host) {

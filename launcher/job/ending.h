@@ -22,8 +22,8 @@ class Ending {
   void blemish(int status);
   // Likewise, of a rank that had lost another: counts when that makes no status either.
   void blemish_after(int status);
-  // The user's last signal of those that end.
-  void interrupt(int signal) { signal_ = signal; }
+  // The user's last signal of those that end. In place of another round it is what ends the job.
+  void interrupt(int signal, bool for_another_round);
   // A host that the job went on without, or ended by.
   void lose(const std::string& host);
   // This rank ended the job because another one failed, whose end is the reason, if it is told in

@@ -139,7 +139,8 @@ void Hosts::on_closed(int index, const std::string& why) {
   const std::string words = starter != spawner_of_.end() ? starter->second->last_words(index) : "";
   fail(index, status::of(status::ExitStatus::host_lost),
        "its daemon was lost (connection " + why + ")" + (words.empty() ? "" : ": " + words) +
-           "; its ranks are gone");
+           (course_.state == State::leaving ? "; what its ranks wrote last may be missing"
+                                            : "; its ranks are gone"));
 }
 
 void Hosts::on_frame(int direct, control::Frame&& one) {

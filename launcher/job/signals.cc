@@ -32,7 +32,7 @@ void Signals::take(int number) {
   }
   const bool ends = number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
   if (ends && is_same(number)) return;
-  if (ends) machine_.ending().interrupt(number);
+  if (ends) machine_.interrupt(number);
   if (ends && (++endings_ >= kMostSignals || last_words_.are_said())) {
     machine_.ending().blemish(status::of_signal(number));
     machine_.say_what_hosts_said();

@@ -112,10 +112,16 @@ void StateMachine::on_newcomer() {
   fail(0, "", Cause::newcomer);
 }
 
+void StateMachine::interrupt(int signal) {
+  ending_.interrupt(signal, comes_again());
+}
+
 void StateMachine::fail(int status, const std::string& line, Cause cause) {
-  const bool is_first = ending_.fail(cause, status);
-  if (course_.state == State::leaving || course_.state == State::done) return calls_.failed_late();
+  const bool is_late = course_.state == State::leaving || course_.state == State::done;
+  // Whether another round follows was said in the Bye.
+  const bool is_first = ending_.fail(is_late ? Cause::ended : cause, status);
   if (is_first && !line.empty()) terminal_.say(line);
+  if (is_late) return calls_.failed_late();
   if (course_.state != State::ending) enter(row_of(course_.state).after_failure);
 }
 

@@ -134,6 +134,27 @@ def kill_ending(suite, name, way):
         suite.clean_after(job, f"{name}: {actor} killed while ending")
 
 
+def kill_leaving(suite, name, way):
+    """All ranks have ended well, and what they started still writes: that is told, and no other round follows."""
+    elastic = ["--nnodes=1:2", "--no-python", f"--nproc-per-node={2 if '-H' in way else 4}"]
+    for options in ([], elastic):
+        what = " ".join([f"{name}: a daemon killed while the job leaves", *options])
+        with tempfile.TemporaryDirectory() as folder:
+            os.chmod(folder, 0o755)
+            script = f"trap '' HUP; (for i in $(seq 40); do echo late; sleep 0.1; done) & echo up; until test -e {folder}/go; do sleep 0.05; done"
+            job = Job(suite.prun, way, ["sh", "-c", script], options=["--verbose", *options])
+            wait_until(lambda: job.said().count("up\n") >= 4 or job.prun.poll() is not None, "all ranks")
+            daemon = job.daemon()
+            open(f"{folder}/go", "w").close()
+            wait_until(lambda: "cleaning up" in job.said(), "the ranks' ends")
+            job.kill(daemon)
+            status = job.wait()
+            suite.clean_after(job, what)
+        suite.check(status == 206 and job.said().count("cleaning up") == 1, f"{what}: status {status}, one round", job)
+        words = r"host \S+: its daemon was lost \(.*; what its ranks wrote last may be missing\n"
+        suite.check(len(re.findall(words, job.said())) == 1, f"{what}: says so", job)
+
+
 def signals(suite, name, way):
     for number, kind in ((signal.SIGINT, "SIGINT"), (signal.SIGTERM, "SIGTERM")):
         job = Job(suite.prun, way, ["sh", "-c", "echo up; exec sleep 1000"])
@@ -269,7 +290,7 @@ def main():
     for name, way in ways(suite):
         way = ["--oversubscribe", *way]
         stopped.append(stop_daemon(suite, name, way))
-        for stage in (kill_running, kill_without_prun, kill_starting, kill_ending, signals, bad_input):
+        for stage in (kill_running, kill_without_prun, kill_starting, kill_ending, kill_leaving, signals, bad_input):
             stage(suite, name, way)
         if name == "ssh hosts":  # its server is needed until then
             stopped_daemons(suite, [stopped.pop()])

@@ -57,12 +57,20 @@ TEST_CASE("an end without a status of its own takes a blemish's", "[job]") {
 TEST_CASE("what the user ends is the user's, and lost hosts are counted once", "[job]") {
   Ending ending;
   ending.fail(Cause::host, 206);
-  ending.interrupt(2);
+  ending.interrupt(2, false);
   ending.lose("a");
   ending.lose("a");
   CHECK(ending.cause() == Cause::user);
   CHECK(ending.status() == 206);
   CHECK(ending.lost() == std::vector<std::string>{"a"});
+}
+
+TEST_CASE("a signal in place of another round is what ends the job", "[job]") {
+  Ending ending;
+  ending.fail(Cause::rank, 3);
+  ending.interrupt(SIGTERM, true);
+  CHECK(ending.cause() == Cause::user);
+  CHECK(ending.status() == launch::status::of_signal(SIGTERM));
 }
 
 TEST_CASE("of ranks that blame another the first is heard, and all are victims", "[job]") {

@@ -303,6 +303,7 @@ void Daemon::handle(const control::Signal& signal) {
     if (echoes_.is_new_from_head(signal.number)) ranks_.signal(signal.number);
     return;
   }
+  ranks_.pause(stops);
   // Stopping is not left to the program: one in an orphaned process group would not stop.
   signal_descendants(stops ? SIGSTOP : SIGCONT,
                      [this](pid_t child) { return below_.has_started(child); });

@@ -40,6 +40,7 @@ void Ranks::signal(int number) {
 void Ranks::end(int grace_ms) {
   if (!ending_) generations_.abort();
   ending_ = true;
+  pause(false);  // who has not started is told of as one that will not
   if (grace_ms > 0) {
     signal(SIGTERM);
     signal(SIGCONT);

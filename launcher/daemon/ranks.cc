@@ -119,8 +119,19 @@ void Ranks::on_found(Found&& found) {
   make_servers();
 }
 
+// Those on their way run their programs first: then who looks finds them among our descendants.
+void Ranks::pause(bool on) {
+  is_paused_ = on;
+  if (on && starter_) starter_->is_idle();
+  if (!on && std::exchange(start_waits_, false)) start_more();
+}
+
 // As many as begin at once; where one is slow to, the loop goes on meanwhile.
 void Ranks::start_more() {
+  if (is_paused_) {
+    start_waits_ = true;
+    return;
+  }
   if (!starter_)
     starter_ = std::make_unique<RankStarter>([this](RankProcess& rank) { hear_of_exec(rank); });
   bool waits = false;

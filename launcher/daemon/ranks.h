@@ -52,6 +52,7 @@ class Ranks {
   void hear_servers(const control::Message& message) { servers_.hear(message); }
   void close_servers() { servers_.close(); }
   void signal(int number);
+  void pause(bool on);  // meanwhile no rank starts
   void end(int grace_ms);
   void on_child_ended(pid_t pid, int wait_status);  // of any child; others' are ignored
   void hold_output(bool hold);
@@ -143,6 +144,7 @@ class Ranks {
   std::vector<std::string> file_problems_;  // by 2 * local rank + stream
   std::unique_ptr<RankStarter> starter_;    // null: nothing starts
   std::size_t next_to_start_ = 0;
+  bool is_paused_ = false, start_waits_ = false;
   Servers servers_;
   std::deque<RankProcess> ranks_;                   // addresses stay: callbacks hold them
   std::vector<std::pair<pid_t, int>> by_pid_;       // of those that run: local rank

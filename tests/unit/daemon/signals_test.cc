@@ -27,6 +27,25 @@ TEST_CASE("a signal that comes before ranks have been started reaches them", "[d
   driver.leave();
 }
 
+TEST_CASE("a stop that comes before ranks have been started holds them until it is over",
+          "[daemon]") {
+  Driver driver;
+  driver.send_at_once({Driver::launch_of("echo on", 2), control::Signal{SIGTSTP}});
+  CHECK_FALSE(driver.has_more());
+  driver.send(control::Signal{SIGCONT});
+  for (int i = 0; i < 2; ++i) CHECK(driver.wait_for<control::RankEnded>().wait_status == 0);
+  driver.leave();
+}
+
+TEST_CASE("a job that ends while it is stopped before its start names each rank", "[daemon]") {
+  Driver driver;
+  driver.send_at_once({Driver::launch_of("echo on", 2), control::Signal{SIGTSTP}});
+  CHECK_FALSE(driver.has_more());
+  driver.send(control::End{0});
+  for (int i = 0; i < 2; ++i) CHECK(driver.wait_for<control::RankEnded>().launch_status != 0);
+  driver.leave();
+}
+
 TEST_CASE("a size that comes before a rank has been started is its terminal's", "[daemon]") {
   Driver driver;
   control::Launch launch = Driver::launch_of("stty size", 1);

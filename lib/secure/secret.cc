@@ -59,6 +59,15 @@ Result<Key> secret_from(std::string_view text, std::string_view use) {
   return key;
 }
 
+std::uint64_t number_from(const Key& secret, std::string_view text) {
+  std::array<unsigned char, crypto_generichash_BYTES> hash{};
+  crypto_generichash(hash.data(), hash.size(), reinterpret_cast<const unsigned char*>(text.data()),
+                     text.size(), secret.data(), secret.size());
+  std::uint64_t number = 0;
+  for (std::size_t i = 0; i < sizeof number; ++i) number = number << 8U | hash.at(i);
+  return number;
+}
+
 Result<std::optional<std::string>> read_key_file(const std::string& path) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.is_open()) {

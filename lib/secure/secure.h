@@ -88,6 +88,8 @@ inline constexpr std::size_t kLeastKeyBytes = 16;
 // that whoever took part in an exchange cannot try many texts on what he heard. `use`: for what, so
 // that a proof for one use is none for another. Errors: too short; no memory.
 Result<Key> secret_from(std::string_view text, std::string_view use);
+// Of this secret and text; whoever has not the secret knows nothing of it.
+std::uint64_t number_from(const Key& secret, std::string_view text);
 // The text of a key file; nothing when there is none. Errors: others could have written or read it
 // (it must be ours and for us alone, or root's and nobody else's to write), or it is too short.
 Result<std::optional<std::string>> read_key_file(const std::string& path);

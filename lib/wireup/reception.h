@@ -45,8 +45,8 @@ Result<BoardPtr> open_board(JobRun run, const std::string& node, const std::stri
 
 // Shared by both sides.
 constexpr int kBoardPorts = 16;
-int board_port(const JobRun& run, int index);
-std::string board_name(const JobRun& run);  // of the Unix socket; what follows it is random
+int board_port(const JobRun& run, int index);  // of a run with a secret
+std::string board_name(const JobRun& run);     // of the Unix socket; what follows it is random
 bool is_own_user(int fd);
 inline std::string said_by_both(const std::string& claim, const std::string& answer) {
   return claim + "\n" + answer;

@@ -3,8 +3,8 @@
 //
 // MASTER_PORT itself belongs to the framework's own store. On one host the ranks meet at a Unix
 // socket, as processes of one user; between hosts at one of a few ports that all derive from the
-// run's name, and there a key is needed (TUTTI_JOIN_KEY, or the file join.key): rank 0's card
-// carries the secret of the whole job.
+// run's name and a key (TUTTI_JOIN_KEY, or the file join.key): rank 0's card carries the secret of
+// the whole job.
 #include <ifaddrs.h>
 #include <netdb.h>
 #include <poll.h>

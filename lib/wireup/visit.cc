@@ -154,8 +154,11 @@ Result<Line> try_hosts(const JobRun& run, const std::string& master) {
 
 }  // namespace
 
+// Who has not the key cannot know the ports, and so not take them before rank 0.
 int board_port(const JobRun& run, int index) {
-  return 10000 + static_cast<int>(hash(run.name + std::to_string(index)) % 50000);
+  const std::uint64_t number =
+      secure::number_from(*run.secret, run.name + " port " + std::to_string(index));
+  return 10000 + static_cast<int>(number % 50000);
 }
 
 std::string board_name(const JobRun& run) {
@@ -177,8 +180,8 @@ Result<Line> go_to_rank_0(const JobRun& run, const std::string& master) {
       return fail(Code::other, "rank " + std::to_string(run.rank) +
                                    " did not find rank 0 at MASTER_ADDR=" + master + " within " +
                                    seconds_of(run.limit_ns) + ": " + line.error().text +
-                                   (run.secret ? "; its ports 10000 to 59999 must be reachable "
-                                                 "from here"
+                                   (run.secret ? "; TUTTI_JOIN_KEY must be the same there, and its "
+                                                 "ports 10000 to 59999 reachable from here"
                                                : ""));
     ::usleep(50'000);
   }

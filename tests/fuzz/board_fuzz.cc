@@ -48,6 +48,7 @@ UniqueFd visit(int port) {
 std::string run_with_own_port() {
   constexpr int kFirstOfClients = 32768;  // net.ipv4.ip_local_port_range
   JobRun run;
+  run.secret.emplace().fill(7);
   for (int number = ::getpid(); run.name.empty() || board_port(run, 0) >= kFirstOfClients; ++number)
     run.name = "fuzzed board " + std::to_string(number);
   return run.name;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Strangers where ranks meet by torchrun's variables, set by hand: they come first and say nothing, or garbage, or a
-byte now and then; they claim to be rank 1, many times; they hold rank 0's port or name; they scan all ports. Between
+byte now and then; they claim to be rank 1, many times; they hold rank 0's name, and ports that they saw or guessed; they scan all. Between
 two hosts with a key, on one host without, and what is said where the key is missing. board_test.py TALKER"""
 import os
 import shutil
@@ -34,7 +34,26 @@ def run_name(master_port):  # of two ranks
     return f"tutti  {master_port}  2"
 
 
-def board_ports(master_port):  # wireup/visit.cc
+def port_of(first):
+    """Where rank 0 listens: what a stranger on its host can see, and nobody can know before."""
+    sockets = set()
+    for fd in os.listdir(f"/proc/{first.process.pid}/fd"):
+        try:
+            sockets.add(os.readlink(f"/proc/{first.process.pid}/fd/{fd}"))
+        except OSError:
+            pass  # it has just closed it
+    for family in ("tcp6", "tcp"):
+        with open(f"/proc/{first.process.pid}/net/{family}") as file:
+            for line in list(file)[1:]:
+                words = line.split()
+                if words[3] == "0A" and f"socket:[{words[9]}]" in sockets:
+                    return int(words[1].rsplit(":", 1)[1], 16)
+    assert first.process.poll() is None, first.said()
+    return 0
+
+
+def guessed_ports(master_port):
+    """What who knows all of a job but its key may take for its ports."""
     return [10000 + fnv(run_name(master_port) + str(index)) % 50000 for index in range(16)]
 
 
@@ -111,9 +130,9 @@ def trickle(connections, over):
 
 
 def as_stranger():
-    """This script on host B: `board_test.py TALKER visit MASTER_PORT`. Stands until its input ends."""
+    """This script on host B: `board_test.py TALKER visit MASTER_PORT PORT...`. Stands until its input ends."""
     master_port = sys.argv[3]
-    kept = knock([(two_hosts.A, port) for port in board_ports(master_port)], run_name(master_port).encode())
+    kept = knock([(two_hosts.A, int(port)) for port in sys.argv[4:]], run_name(master_port).encode())
     for port in range(9990, 60010, 10):  # a scan
         one = socket.socket()
         one.setblocking(False)
@@ -124,16 +143,6 @@ def as_stranger():
     print("stands", flush=True)
     sys.stdin.read()
     over.set()
-
-
-def is_heard(address, first):
-    """Rank 0 listens there."""
-    try:
-        socket.create_connection(address, 1).close()
-        return True
-    except OSError:
-        assert first.process.poll() is None, first.said()
-        return False
 
 
 def squat(ports):
@@ -151,15 +160,17 @@ def squat(ports):
 
 
 def between_hosts(hosts):
-    for squatted in (0, 2):
-        ports = board_ports(29511 + squatted)
-        holders = squat(ports[:squatted]) if squatted else []
-        job = Job(2, 29511 + squatted)
+    """Two runs of one name: in the second one a stranger holds what he saw of the first one, too."""
+    master_port = 29511
+    held = guessed_ports(master_port)
+    for run in (1, 2):
+        holders = squat(held)
+        job = Job(2, master_port)
         first = job.start(0, TUTTI_JOIN_KEY=KEY)
-        wait_until(lambda: is_heard((two_hosts.A, ports[squatted]), first), "rank 0")
+        port = wait_until(lambda: port_of(first), "rank 0")
         before = peak_kib(first.process.pid)
-        crowd = subprocess.Popen([*hosts.b, sys.executable, *sys.argv, "visit", str(job.master_port)], stdin=subprocess.PIPE,
-                                 stdout=subprocess.PIPE, text=True)
+        crowd = subprocess.Popen([*hosts.b, sys.executable, *sys.argv, "visit", str(master_port), str(port), *map(str, held)],
+                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert crowd.stdout.readline() == "stands\n"
         guess = job.start(1, where=hosts.b, TUTTI_JOIN_KEY="another key of enough bytes")
         second = job.start(1, where=hosts.b, TUTTI_JOIN_KEY=KEY)
@@ -167,13 +178,13 @@ def between_hosts(hosts):
         grown = peak_kib(first.process.pid) - before
         job.talk(first, second)
         assert grown < 64 << 10, f"rank 0 took {grown} KiB for strangers"
-        assert guess.process.poll() != 0, guess.said()
         guess.process.kill()
         guess.wait()
         crowd.communicate(timeout=LIMIT_S)
         for one in holders:
             one.close()
-        print(f"between two hosts with a key, {squatted} ports held by others: right, and {grown} KiB more", flush=True)
+        print(f"between two hosts with a key, {len(held)} ports held by others: right, and {grown} KiB more", flush=True)
+        held.insert(0, port)
 
 
 def twice(hosts):

@@ -46,6 +46,17 @@ bool connect_to_port(int fd, int port) {
   return ::connect(fd, reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0;
 }
 
+TEST_CASE("who knows a run and not its key does not know its ports", "[wireup]") {
+  JobRun run = run_of("ports", 0, 2, true), same = run, other = run;
+  other.secret->fill(8);
+  int alike = 0;
+  for (int index = 0; index < kBoardPorts; ++index) {
+    CHECK(board_port(run, index) == board_port(same, index));
+    alike += board_port(run, index) == board_port(other, index) ? 1 : 0;
+  }
+  CHECK(alike < kBoardPorts / 2);
+}
+
 // The first that listens: another's connection may have taken a port.
 UniqueFd connect_to_board(const JobRun& run) {
   for (int index = 0; index < kBoardPorts; ++index) {

@@ -58,6 +58,8 @@ struct AppSpec {
   int first_offset = 0;
 };
 
+inline constexpr int kMostGpusOfRank = 1024;
+
 // How ranks are placed, numbered and bound.
 struct Placement {
   MapBy map_by = MapBy::slot;

@@ -2,11 +2,12 @@
 
 #include "base/text.h"
 #include "cli/options.h"
+#include "wireup/protocol.h"
 
 namespace tutti::launch::cli {
 
 Result<int> positive(const Given& given, std::size_t word) {
-  constexpr int kMost = 1 << 24;
+  constexpr int kMost = wireup::kMostRanks;  // and of nothing else there are more
   const auto value = text::parse_int(given.words[word]);
   if (!value || *value < 1 || *value > kMost)
     return fail(Code::arg, given.spelling + " needs a whole number from 1 to " +
@@ -114,6 +115,15 @@ Result<void> universe(Draft& draft, const Given& given) {
 Result<void> cpus_per_rank(Draft& draft, const Given& given) {
   TUTTI_TRY(cpus, positive(given));
   draft.job.placement.cpus_per_rank = cpus;
+  return {};
+}
+
+Result<void> gpus_per_rank(Draft& draft, const Given& given) {
+  TUTTI_TRY(gpus, positive(given));
+  if (gpus > kMostGpusOfRank)
+    return fail(Code::arg, given.spelling + " " + given.words[0] + ": a rank has at most " +
+                               std::to_string(kMostGpusOfRank) + " GPUs");
+  draft.job.placement.gpus_per_rank = gpus;
   return {};
 }
 

@@ -3,6 +3,8 @@
 #include <climits>
 #include <cmath>
 #include <cstdlib>
+#include <optional>
+#include <span>
 
 #include "base/text.h"
 #include "cli/options.h"
@@ -10,14 +12,43 @@
 namespace tutti::launch::cli {
 namespace {
 
+constexpr double kLeastSeconds = 1e-3, kMostSeconds = 1e9;
+
 Result<double> seconds_of(const Given& given) {
   const std::string& word = given.words[0];
   char* end = nullptr;
   const double seconds = std::strtod(word.c_str(), &end);
   const bool whole = !word.empty() && *end == '\0';
-  if (!whole || !std::isfinite(seconds) || seconds <= 0 || seconds > 1e9)
-    return fail(Code::arg, given.spelling + " needs seconds, more than 0, not '" + word + "'");
+  if (!whole || !(seconds >= kLeastSeconds && seconds <= kMostSeconds))
+    return fail(Code::arg,
+                given.spelling + " needs seconds, from 0.001 to 1000000000, not '" + word + "'");
   return seconds;
+}
+
+// tc's units of rates, in bit/s, and of times, in seconds.
+struct Unit {
+  const char* name;
+  double scale;
+};
+constexpr std::array kRateUnits{
+    Unit{"", 1},           Unit{"bit", 1},        Unit{"kbit", 1e3},     Unit{"mbit", 1e6},
+    Unit{"gbit", 1e9},     Unit{"tbit", 1e12},    Unit{"bps", 8},        Unit{"kbps", 8e3},
+    Unit{"mbps", 8e6},     Unit{"gbps", 8e9},     Unit{"tbps", 8e12},    Unit{"kibit", 1024.0},
+    Unit{"mibit", 0x1p20}, Unit{"gibit", 0x1p30}, Unit{"tibit", 0x1p40}, Unit{"kibps", 0x1p13},
+    Unit{"mibps", 0x1p23}, Unit{"gibps", 0x1p33}, Unit{"tibps", 0x1p43}};
+constexpr std::array kTimeUnits{Unit{"", 1e-6},      Unit{"s", 1},     Unit{"sec", 1},
+                                Unit{"secs", 1},     Unit{"ms", 1e-3}, Unit{"msec", 1e-3},
+                                Unit{"msecs", 1e-3}, Unit{"us", 1e-6}, Unit{"usec", 1e-6},
+                                Unit{"usecs", 1e-6}};
+
+// Nothing: it is no number with one of these units.
+std::optional<double> measure(const std::string& word, std::span<const Unit> units) {
+  char* end = nullptr;
+  const double number = std::strtod(word.c_str(), &end);
+  const std::string unit = text::lower(end);
+  for (const Unit& row : units)
+    if (end != word.c_str() && unit == row.name) return number * row.scale;
+  return std::nullopt;
 }
 
 // "[ADDRESS:]PORT": the port is looked at here, the address where it is used.
@@ -70,6 +101,25 @@ Result<void> hostfile(Draft& draft, const Given& given) {
 
 Result<void> virtual_hosts(Draft& draft, const Given& given) {
   return start_by(draft, given, Starter::virtual_hosts);
+}
+
+Result<void> link_rate(Draft& draft, const Given& given) {
+  const auto rate = measure(given.words[0], kRateUnits);
+  if (!rate || !(*rate >= 1 && *rate <= 1e15))
+    return fail(Code::arg, given.spelling + " needs a rate such as 10gbit or 500mbit, not '" +
+                               given.words[0] + "'");
+  draft.job.virtual_rate = given.words[0];
+  return {};
+}
+
+Result<void> link_delay(Draft& draft, const Given& given) {
+  const auto delay = measure(given.words[0], kTimeUnits);
+  if (!delay || !(*delay >= 0 && *delay <= 100))
+    return fail(Code::arg, given.spelling +
+                               " needs a time such as 50us or 2ms, 100 s at most, not '" +
+                               given.words[0] + "'");
+  draft.job.virtual_delay = given.words[0];
+  return {};
 }
 
 // The agent may bring its own arguments: --launch-agent "ssh -p 2222".
@@ -179,7 +229,7 @@ Result<void> slurm_time(Draft& draft, const Given& given) {
     seconds += unit * static_cast<double>(value.value_or(0));
     unit /= 60;
   }
-  if (!good)
+  if (!good || seconds > kMostSeconds)
     return fail(Code::arg,
                 given.spelling + " needs minutes, M:S, H:M:S or D-H, not '" + word + "'");
   draft.job.timeout_s = seconds;

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "wireup/protocol.h"
 
 namespace tutti::launch::plan {
 namespace {
@@ -47,7 +48,7 @@ Result<std::map<int, Place>> read_rankfile(const std::string& file,
     if (!said.starts_with("rank") || equals == std::string::npos)
       return wrong(number, "'" + said + "'");
     const auto rank = text::parse_int(text::trim(said.substr(4, equals - 4)));
-    if (!rank || *rank < 0 || *rank > (1 << 24)) return wrong(number, "'" + said + "'");
+    if (!rank || *rank < 0 || *rank >= wireup::kMostRanks) return wrong(number, "'" + said + "'");
     const std::string rest(text::trim(said.substr(equals + 1)));
     const auto space = rest.find_first_of(" \t");
     TUTTI_TRY(host, host_named(allocation, rest.substr(0, space), number));

@@ -54,7 +54,9 @@ int count_in(const std::string& value) {
 void take_shares(cli::Placement& placement) {
   const auto given = [](const char* name) { return count_in(variable(name).value_or("")); };
   if (const int gpus = given("SLURM_GPUS_PER_TASK"); placement.gpus_per_rank == 0)
-    placement.gpus_per_rank = gpus > 0 ? gpus : given("SLURM_NTASKS_PER_GPU") == 1 ? 1 : 0;
+    placement.gpus_per_rank = gpus > 0 && gpus <= cli::kMostGpusOfRank ? gpus
+                              : given("SLURM_NTASKS_PER_GPU") == 1     ? 1
+                                                                       : 0;
   if (const int cpus = given("SLURM_CPUS_PER_TASK"); cpus > 1 && placement.cpus_per_rank == 1) {
     placement.cpus_per_rank = cpus;
     placement.cpus_by_batch = true;

@@ -135,18 +135,22 @@ std::size_t index_of(std::string_view name) {
 // What is found out where nothing is given has the default -1.
 std::int64_t least_of(const KnobRow& row) { return std::strcmp(row.fallback, "-1") == 0 ? -1 : 0; }
 
+// Of whatever unit: so many that a thousand times as much is still a number.
+constexpr std::int64_t kMost = std::int64_t{1} << 50;
+
 std::int64_t most_of(const KnobRow& row) {
   if (std::strcmp(row.unit, "0/1") == 0) return 1;
-  return std::strcmp(row.name, "TUTTI_TCP_RAILS") == 0 ? kMostTcpRails
-                                                       : std::numeric_limits<std::int64_t>::max();
+  if (std::strcmp(row.unit, "ranks") == 0) return std::numeric_limits<int>::max();
+  return std::strcmp(row.name, "TUTTI_TCP_RAILS") == 0 ? kMostTcpRails : kMost;
 }
 
 std::string form_of(const KnobRow& row) {
-  if (std::strcmp(row.unit, "bytes") == 0) return "a number of bytes such as 65536, 64k or 1M";
+  if (std::strcmp(row.unit, "bytes") == 0)
+    return "a number of bytes such as 65536, 64k or 1M, at most " +
+           text::format_bytes(static_cast<std::uint64_t>(kMost));
   if (std::strcmp(row.unit, "0/1") == 0) return "0 or 1";
-  if (const std::int64_t most = most_of(row); most < std::numeric_limits<std::int64_t>::max())
-    return "a whole number from 0 to " + std::to_string(most);
-  return least_of(row) < 0 ? "a whole number, -1 or greater" : "a whole number, 0 or greater";
+  return "a whole number from " + std::to_string(least_of(row)) + " to " +
+         std::to_string(most_of(row));
 }
 
 }  // namespace

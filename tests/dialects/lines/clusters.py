@@ -33,8 +33,8 @@ ROWS = [
     ("mpirun", "--nodes 2 ./a.out", fails(205, "2 hosts are asked for")),
     ("mpirun", "-H aa,bb --exclude aa ./a.out", places("bb")),
     # Mistakes, and the answer.
-    ("mpirun", "-np 0 true", refuses("-np needs a whole number from 1 to 16777216")),
-    ("mpirun", "-np two true", refuses("-np needs a whole number from 1 to 16777216, not 'two'")),
+    ("mpirun", "-np 0 true", refuses("-np needs a whole number from 1 to 1048576")),
+    ("mpirun", "-np two true", refuses("-np needs a whole number from 1 to 1048576, not 'two'")),
     ("mpirun", "-np 2", refuses("no program to run")),
     ("mpirun", "--hostfil x true", refuses("did you mean --hostfile?")),
     ("mpirun", "-np 1 true :", refuses("no program beside ':'")),

@@ -68,10 +68,14 @@ TEST_CASE("a number below those that mean something is refused", "[base]") {
   CHECK(with("TUTTI_RANKS_PER_CACHE", "0"));
   const auto below = with("TUTTI_POLL_US", "-2"), negative = with("TUTTI_RANKS_PER_CACHE", "-1");
   REQUIRE_FALSE(below);
-  CHECK(below.error().text.find("TUTTI_POLL_US=-2 is not a whole number, -1 or greater") == 0);
+  CHECK(below.error().text.find("TUTTI_POLL_US=-2 is not a whole number from -1 to ") == 0);
   REQUIRE_FALSE(negative);
-  CHECK(negative.error().text.find("is not a whole number, 0 or greater") != std::string::npos);
+  CHECK(negative.error().text.find("is not a whole number from 0 to ") != std::string::npos);
   CHECK_FALSE(with("TUTTI_EXPLAIN", "-1"));
+  CHECK(with("TUTTI_POLL_US", "1000000000000"));
+  for (const char* knob : {"TUTTI_POLL_US", "TUTTI_EAGER_BYTES", "TUTTI_FLOOD_MESSAGES"})
+    CHECK_FALSE(with(knob, "9223372036854775807"));
+  CHECK_FALSE(with("TUTTI_RANKS_PER_CACHE", "4294967296"));
   CHECK(with("TUTTI_TCP_RAILS", "16"));
   CHECK(with("TUTTI_TCP_RAILS", "17").error().text.find("is not a whole number from 0 to 16") !=
         std::string::npos);

@@ -62,6 +62,26 @@ TEST_CASE("numbers that are none are refused with their option", "[cli]") {
     INFO(line);
     CHECK(error_of(line).find("needs a whole number") != std::string::npos);
   }
+  for (const char* line : {"prun -np 1048577 a", "prun -N 16777216 a", "prun --usize 16777216 a"})
+    CHECK(error_of(line).find("from 1 to 1048576") != std::string::npos);
+  CHECK(error_of("prun --gpus-per-rank 1025 a").find("at most 1024 GPUs") != std::string::npos);
+  CHECK(parse("prun --gpus-per-rank 1024 a"));
+  for (const char* time : {"99999999999999999", "9223372036854775807-0"})
+    CHECK(error_of(std::string("srun --time ") + time + " a").find("needs minutes") !=
+          std::string::npos);
+  for (const char* seconds : {"1e-12", "1e10", "-1", "5s"})
+    CHECK(error_of(std::string("prun --timeout ") + seconds + " a").find("needs seconds") !=
+          std::string::npos);
+  for (const char* rate : {"10gbit", "1.5Mbit", "1000000", "2GBps"})
+    CHECK(parse(std::string("prun --link-rate ") + rate + " a"));
+  for (const char* rate : {"0", "-1gbit", "99999999999999gbit", "fast", "10gib", "nan"})
+    CHECK(error_of(std::string("prun --link-rate ") + rate + " a").find("needs a rate") !=
+          std::string::npos);
+  for (const char* delay : {"50us", "2ms", "0", "0.5s", "10"})
+    CHECK(parse(std::string("prun --link-delay ") + delay + " a"));
+  for (const char* delay : {"-5us", "99999999999s", "5m", "us"})
+    CHECK(error_of(std::string("prun --link-delay ") + delay + " a").find("needs a time") !=
+          std::string::npos);
   CHECK(error_of("prun --timeout soon a").find("needs seconds") != std::string::npos);
   CHECK(error_of("prun --timeout nan a").find("needs seconds") != std::string::npos);
   CHECK(error_of("prun --stdin some a").find("all, none or ranks") != std::string::npos);

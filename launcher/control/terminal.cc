@@ -161,7 +161,7 @@ std::string words_of(int stream, const StreamWriter::Loss& loss) {
 }
 
 std::string own_line(std::string_view line) {
-  return "prun: " + text::printable(line, "\n\t") + "\n";
+  return "prun: " + text::printable_lines(line) + "\n";
 }
 
 Terminal::Terminal(Loop& loop, const std::function<void(int, int)>& broken)
@@ -185,7 +185,7 @@ void Terminal::say(std::string_view line) {
 
 void Terminal::status(std::string_view line) {
   if (::isatty(2) == 0 || queued_bytes() > 0) return;
-  write(2, "\r\033[Kprun: " + std::string(line));
+  write(2, "\r\033[Kprun: " + text::printable(line));
   status_shown_ = true;
 }
 

@@ -169,7 +169,8 @@ std::string gpus_told(const Plan& plan, const cli::JobSpec& job, const PlannedRa
   if (rank.gpus.empty()) return gpus_by_number(plan, rank, machine);
   std::vector<std::string> buses;
   for (const topo::PciDevice& device : machine.devices)
-    if (device.kind == topo::PciDevice::Kind::gpu) buses.push_back(device.names.back());
+    if (device.kind == topo::PciDevice::Kind::gpu)
+      buses.push_back(tutti::text::printable(device.names.back()));
   std::string text = std::string(plan.own_gpus > 0 ? ", GPU" : ", near GPU") +
                      (rank.gpus.size() == 1 ? " " : "s ") + numbers_of(rank.gpus, machine) + " (";
   for (std::size_t i = 0; i < rank.gpus.size(); ++i)
@@ -184,7 +185,7 @@ std::string print_allocation(const hosts::Allocation& allocation) {
   for (const hosts::HostSlots& host : allocation.hosts) {
     text += "host " + host.name + ": " + counted(static_cast<std::size_t>(host.slots), "slot");
     if (host.max_slots > 0) text += ", at most " + std::to_string(host.max_slots);
-    text += ", by " + host.source + "\n";
+    text += ", by " + tutti::text::printable(host.source) + "\n";
   }
   return text;
 }

@@ -17,6 +17,7 @@
 #include "base/own_end.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "control/terminal.h"
 #include "control/whose.h"
 #include "spawn/meet.h"
 #include "spawn/meet_words.h"
@@ -208,7 +209,8 @@ Result<void> go_to_meeting(const HostAndPort& where, const MeetingKey& key, doub
       return fail(Code::other, "cannot join the job at " + place + " within " +
                                    std::to_string(static_cast<long>(patience_s)) + " s: " + why);
     if (!said && waited > 3 * kSecond) {
-      std::fprintf(stderr, "prun: waiting for the job at %s (%s)\n", place.c_str(), why.c_str());
+      std::fputs(control::own_line("waiting for the job at " + place + " (" + why + ")").c_str(),
+                 stderr);
       said = true;
     }
     const timespec moment{0, 200'000'000};

@@ -24,7 +24,7 @@ void put(std::string_view line) {
   const int rank = g_rank.load(std::memory_order_relaxed);
   std::string text = rank < 0 ? "tutti: " : "tutti: rank " + std::to_string(rank) + ": ";
   // Other ranks, launchers and files have said parts of it.
-  text.append(text::printable(line, "\n\t")).push_back('\n');
+  text.append(text::printable_lines(line)).push_back('\n');
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
 }
 

@@ -44,4 +44,17 @@ std::string printable(std::string_view text, std::string_view kept) {
   return out;
 }
 
+std::string printable_lines(std::string_view text) {
+  constexpr std::string_view kIndent = "    ";
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  const std::string shown = printable(text, "\n\t");
+  std::string out;
+  out.reserve(shown.size());
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    out += shown[i];
+    if (shown[i] == '\n' && shown.compare(i + 1, kIndent.size(), kIndent) != 0) out += kIndent;
+  }
+  return out;
+}
+
 }  // namespace tutti::text

@@ -6,6 +6,14 @@
 namespace tutti {
 namespace {
 
+TEST_CASE("what follows the first line of a saying is indented", "[base]") {
+  CHECK(text::printable_lines("one\ttab") == "one\ttab");
+  CHECK(text::printable_lines("it said\nprun: all is well\r\n\n") ==
+        "it said\n    prun: all is well\\x0d");
+  CHECK(text::printable_lines("a list\n    of two\n  of three") ==
+        "a list\n    of two\n      of three");
+}
+
 TEST_CASE("control characters are shown, letters of all languages stay", "[base]") {
   CHECK(text::printable("a b") == "a b");
   CHECK(text::printable("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80") ==

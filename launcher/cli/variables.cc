@@ -10,6 +10,7 @@
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "model/costs.h"
+#include "select/select.h"
 #include "wireup/protocol.h"
 
 namespace tutti::launch::cli {
@@ -38,8 +39,7 @@ Result<void> check_name(const std::string& name, const std::string& cure) {
 // `value` as Knobs::read takes it.
 Result<void> check_values(const std::function<const char*(const char*)>& value) {
   TUTTI_TRY(values, Knobs::read(value));
-  static_cast<void>(values);
-  return {};
+  return select::check_forced(values);
 }
 
 }  // namespace

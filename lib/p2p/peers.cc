@@ -125,10 +125,7 @@ PeerState& Core::routed(int rank) {
   PeerState& found = peer(rank);
   if (found.routed || found.gone) [[likely]]
     return found;
-  if (const auto done = route(found); !done) {
-    log::warn(done.error().text);
-    lose(found, done.error());
-  }
+  if (const auto done = route(found); !done) lose(found, done.error());
   return found;
 }
 
@@ -136,10 +133,7 @@ PeerState& Core::connected(int rank) {
   PeerState& found = routed(rank);
   if (found.link != nullptr || found.gone) [[likely]]
     return found;
-  if (const auto done = connect(found); !done) {
-    log::warn(done.error().text);
-    lose(found, done.error());
-  }
+  if (const auto done = connect(found); !done) lose(found, done.error());
   return found;
 }
 

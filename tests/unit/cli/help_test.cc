@@ -88,6 +88,13 @@ TEST_CASE("a misspelt variable names the nearest one", "[cli]") {
   REQUIRE_FALSE(wrong);
   CHECK(wrong.error().text == "unknown variable TUTTI_EXPLIAN; did you mean TUTTI_EXPLAIN?");
   CHECK_FALSE(check_variables({"TUTTI_SOMETHING_QUITE_DIFFERENT=1"}));
+  CHECK(check_variables({"TUTTI_ALGORITHMS=allreduce=ring,bcast=binomial"}));
+  const auto list = check_variables({"TUTTI_ALGORITHMS=alreduce=ring"});
+  REQUIRE_FALSE(list);
+  CHECK(list.error().text.find("did you mean allreduce=...?") != std::string::npos);
+  const auto one = check_variables({"TUTTI_ALLREDUCE=rung"});
+  REQUIRE_FALSE(one);
+  CHECK(one.error().text.find("has no algorithm 'rung'; did you mean ring?") != std::string::npos);
   const auto value = check_variables({"TUTTI_SINGLE_COPY=maybe"});
   REQUIRE_FALSE(value);
   CHECK(value.error().text.find("auto, on, off") != std::string::npos);

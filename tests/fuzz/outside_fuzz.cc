@@ -1,13 +1,19 @@
 // What a user's files, environment and programs say: files that command lines of every dialect
-// name, values of knobs, and ELF files with the loader's cache. No crash, no empty error.
+// name, values of knobs, ELF files with the loader's cache, and files that no kernel executes. No
+// crash, no empty error.
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
+
 #include "../unit/serve/elf_image.h"
 #include "base/knobs.h"
+#include "base/printable.h"
 #include "base/unique_fd.h"
 #include "catch.h"
 #include "cli/cli.h"
+#include "daemon/launch.h"
 #include "hosts/hosts.h"
 #include "mutate.h"
 #include "plan/plan.h"
@@ -144,4 +150,36 @@ TEST_CASE("no program's file and no loader's cache crash the daemon", "[fuzz][el
   }
   CHECK(programs > rounds.done() / 20);
   CHECK(programs < rounds.done());
+}
+
+TEST_CASE("of no file that cannot be executed the words are more than a line", "[fuzz][program]") {
+  const ElfImage image{{"libc.so.6"}, "", "", "", true};
+  std::string object = image.bytes(), foreign = object;
+  object[16] = 1;    // ET_REL
+  foreign[18] = 40;  // arm
+  const std::vector<std::string> seeds{image.bytes().substr(0, 64),
+                                       object.substr(0, 64),
+                                       foreign.substr(0, 19),
+                                       "#!/no/such/shell -e\necho\n",
+                                       "#! /bin/sh\r\n",
+                                       "#!" + std::string(300, 'x') + "\n",
+                                       "\177ELF",
+                                       ""};
+  int told = 0;
+  fuzz::Rounds rounds("program", 5000);
+  while (rounds.more()) {
+    fuzz::Random random(rounds.number() + 6000000);
+    INFO("round " << rounds.number());
+    const MemoryFile file(fuzz::bend(random, seeds));
+    for (const int error : {ENOENT, ENOTDIR, ENOEXEC, EACCES}) {
+      const std::string why = daemon::why_not_executed(file.path(), error);
+      told += why != std::strerror(error) ? 1 : 0;
+      const std::string line = text::printable_lines(why);
+      REQUIRE_FALSE(line.empty());
+      REQUIRE(line.size() < 4096);
+      for (std::size_t at = line.find('\n'); at != std::string::npos; at = line.find('\n', at + 1))
+        REQUIRE(line.compare(at + 1, 4, "    ") == 0);
+    }
+  }
+  CHECK(told > 0);
 }

@@ -6,6 +6,7 @@
 
 #include <cuda.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
@@ -18,7 +19,8 @@
 
 namespace gpu {
 
-// The last two are made so that other processes can be given them.
+// The last two are made so that other processes can be given them. Segments are two mappings side
+// by side, as PyTorch's expandable segments have them; the buffer lies in both.
 enum class Kind {
   host,
   pinned,
@@ -27,12 +29,13 @@ enum class Kind {
   other_device,
   pool,
   mapped,
+  segments,
   shareable_pool,
   shareable_mapped
 };
-inline constexpr const char* kKindNames[] = {"host",   "pinned",         "managed",
-                                             "device", "other device",   "pool",
-                                             "mapped", "shareable pool", "shareable mapped"};
+inline constexpr const char* kKindNames[] = {
+    "host", "pinned", "managed",  "device",         "other device",
+    "pool", "mapped", "segments", "shareable pool", "shareable mapped"};
 inline constexpr int kKinds = std::size(kKindNames);
 static_assert(kKinds == static_cast<int>(Kind::shareable_mapped) + 1);
 
@@ -84,6 +87,7 @@ class Area {
         CU(cuStreamSynchronize(nullptr));
         break;
       case Kind::mapped:
+      case Kind::segments:
       case Kind::shareable_mapped:
         map();
         break;
@@ -104,10 +108,13 @@ class Area {
     if (kind_ == Kind::pinned) return CU(cuMemFreeHost(reinterpret_cast<void*>(data)));
     if (kind_ == Kind::pool || kind_ == Kind::shareable_pool)
       return CU(cuMemFreeAsync(data, nullptr));
-    if (kind_ != Kind::mapped && kind_ != Kind::shareable_mapped) return CU(cuMemFree(data));
+    if (mappings_.empty()) return CU(cuMemFree(data));
     CU(cuStreamSynchronize(nullptr));  // what put() began: unmapping waits for nothing
-    CU(cuMemUnmap(data, bytes_));
-    CU(cuMemRelease(handle_));
+    for (const Mapping& each : mappings_) {
+      CU(cuMemUnmap(each.at, each.bytes));
+      CU(cuMemRelease(each.handle));
+    }
+    mappings_.clear();
   }
 
   void* data() const { return reinterpret_cast<void*>(data_); }
@@ -162,24 +169,40 @@ class Area {
     CU(cuMemPoolCreate(&pool, &of));
     return pool;
   }
+  struct Mapping {
+    CUdeviceptr at;
+    std::size_t bytes;
+    CUmemGenericAllocationHandle handle;
+  };
   void map() {
-    constexpr std::size_t kGrain = std::size_t{2} << 20;
-    bytes_ = (bytes_ + kGrain - 1) / kGrain * kGrain;
+    constexpr std::size_t kGrain = std::size_t{2} << 20, kAligned = 256;
+    const bool is_cut = kind_ == Kind::segments;
+    const std::size_t before = is_cut ? std::min(bytes_ / 2, kGrain) / kAligned * kAligned : 0;
+    const std::size_t rest = (bytes_ - before + kGrain - 1) / kGrain * kGrain;
+    const std::size_t first = is_cut ? kGrain : 0;
+    CUdeviceptr range = 0;
+    CU(cuMemAddressReserve(&range, first + rest, 0, 0, 0));
+    if (is_cut) map_at(range, first);
+    map_at(range + first, rest);
+    data_ = range + first - before;
+    bytes_ = before + rest;
+  }
+  void map_at(CUdeviceptr at, std::size_t bytes) {
     CUdevice device = 0;
     CU(cuCtxGetDevice(&device));
     CUmemAllocationProp of = {};
     of.type = CU_MEM_ALLOCATION_TYPE_PINNED;
     of.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     of.location.id = device;
-    if (kind_ == Kind::shareable_mapped)
-      of.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    if (kind_ != Kind::mapped) of.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     CUmemAccessDesc access = {};
     access.location = of.location;
     access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    CU(cuMemAddressReserve(&data_, bytes_, 0, 0, 0));
-    CU(cuMemCreate(&handle_, bytes_, &of, 0));
-    CU(cuMemMap(data_, bytes_, 0, handle_, 0));
-    CU(cuMemSetAccess(data_, bytes_, &access, 1));
+    CUmemGenericAllocationHandle handle = 0;
+    CU(cuMemCreate(&handle, bytes, &of, 0));
+    CU(cuMemMap(at, bytes, 0, handle, 0));
+    CU(cuMemSetAccess(at, bytes, &access, 1));
+    mappings_.push_back({at, bytes, handle});
   }
 
   std::size_t bytes_;
@@ -187,7 +210,7 @@ class Area {
   CUdeviceptr data_ = 0;
   void* mirror_ = nullptr;
   bool is_mirror_read_ = false;  // perhaps: by a copy that put() began
-  CUmemGenericAllocationHandle handle_ = 0;
+  std::vector<Mapping> mappings_;
 };
 
 // Elements in memory of some kind.

@@ -261,7 +261,7 @@ int main(int argc, char** argv) {
       exchange(count, kind, Kind::device, way == "no_handles" ? kind != Kind::device : is_direct);
   exchange(300000, Kind::device, Kind::shareable_mapped, is_direct);
   // That nobody else can open is copied to where they can (packed.cc).
-  for (const Kind kind : {Kind::pool, Kind::mapped})
+  for (const Kind kind : {Kind::pool, Kind::mapped, Kind::segments})
     exchange(300000, kind, Kind::device, is_direct);
   freed_and_taken_again();
   mapped_again();

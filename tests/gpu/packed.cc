@@ -120,7 +120,8 @@ void ways(const std::vector<Layout>& all, bool is_direct) {
       exchange(each, Kind::device, row, Kind::device, count, is_direct);
       exchange(row, Kind::device, each, Kind::device, count, is_direct);
     }
-  for (const Kind kind : {Kind::managed, Kind::pool, Kind::mapped, Kind::shareable_pool})
+  for (const Kind kind :
+       {Kind::managed, Kind::pool, Kind::mapped, Kind::segments, Kind::shareable_pool})
     for (const int count : {1, 200}) {
       exchange(all[1], kind, all[2], kind, count, is_direct);
       exchange(row, kind, row, Kind::device, count, is_direct);

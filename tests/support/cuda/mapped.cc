@@ -1,4 +1,5 @@
-// Memory mapped by address: a handle is a file of its own, which a range of addresses shows whole.
+// Memory mapped by address: a handle is a file of its own, which addresses show whole. A range of
+// addresses may show several.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -43,10 +44,33 @@ bool show(const Allocation& range, int file, off_t offset) {
   return at(reinterpret_cast<void*>(range.begin), PROT_NONE) && at(open, PROT_READ | PROT_WRITE);
 }
 
-Allocation* range_at(CUdeviceptr address) {
+// What begins there, a mapping or not.
+Allocation* part_at(CUdeviceptr address) {
   const auto found = state().allocations.find(address);
-  const bool is_range = found != state().allocations.end() && found->second.kind == Kind::vmm;
-  return is_range ? &found->second : nullptr;
+  const bool is_part = found != state().allocations.end() && found->second.kind == Kind::vmm;
+  return is_part ? &found->second : nullptr;
+}
+
+// So many bytes that show nothing yet, as a part of their own.
+Allocation* cut(CUdeviceptr address, std::size_t bytes) {
+  auto& all = state().allocations;
+  const auto after = all.upper_bound(address);
+  if (after == all.begin()) return nullptr;
+  Allocation& whole = std::prev(after)->second;
+  if (whole.kind != Kind::vmm || whole.is_live || bytes == 0 ||
+      address + bytes > whole.begin + whole.bytes)
+    return nullptr;
+  const Allocation was = whole;
+  const auto put = [&](std::uintptr_t begin, std::uintptr_t end) {
+    if (begin == end) return;
+    Allocation& part = all[begin] = was;
+    part.begin = begin;
+    part.bytes = end - begin;
+  };
+  put(was.begin, address);
+  put(address, address + bytes);
+  put(address + bytes, was.begin + was.bytes);
+  return part_at(address);
 }
 
 }  // namespace
@@ -56,15 +80,24 @@ CUresult cuMemAddressReserve(CUdeviceptr* address, size_t bytes, size_t, CUdevic
   ENTER("cuMemAddressReserve");
   const int device = current() == nullptr ? 0 : current()->device;
   const CUresult said = allocate(Kind::vmm, device, bytes, address);
-  if (said == CUDA_SUCCESS) state().allocations[*address].is_live = false;
-  return said;
+  if (said != CUDA_SUCCESS) return said;
+  Allocation& range = state().allocations[*address];
+  range.is_live = false;
+  range.range_begin = *address;
+  range.range_bytes = bytes;
+  return CUDA_SUCCESS;
 }
-CUresult cuMemAddressFree(CUdeviceptr address, size_t) {
+CUresult cuMemAddressFree(CUdeviceptr address, size_t bytes) {
   ENTER("cuMemAddressFree");
-  Allocation* const range = range_at(address);
-  if (range == nullptr || range->is_live) return CUDA_ERROR_INVALID_VALUE;
-  state().gpus[static_cast<std::size_t>(range->device)]->used -= range->bytes;
-  state().allocations.erase(address);
+  auto& all = state().allocations;
+  const Allocation* const range = part_at(address);
+  if (range == nullptr || range->range_begin != address || range->range_bytes != bytes)
+    return CUDA_ERROR_INVALID_VALUE;
+  const auto begin = all.find(address), end = all.lower_bound(address + bytes);
+  if (std::any_of(begin, end, [](const auto& part) { return part.second.is_live; }))
+    return CUDA_ERROR_INVALID_VALUE;
+  state().gpus[static_cast<std::size_t>(range->device)]->used -= bytes;
+  all.erase(begin, end);
   return CUDA_SUCCESS;
 }
 CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes,
@@ -83,34 +116,39 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes,
 CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t, CUmemGenericAllocationHandle handle,
                   unsigned long long) {
   ENTER("cuMemMap");
-  Allocation* const range = range_at(address);
-  if (range == nullptr || range->is_live || range->bytes != bytes ||
-      mapped(handle)->bytes != bytes || !show(*range, mapped(handle)->file, 0))
-    return CUDA_ERROR_INVALID_VALUE;
-  range->is_live = true;
-  range->mapped_by = handle;
-  range->id = state().next_id++;
+  Allocation* const part = mapped(handle)->bytes == bytes ? cut(address, bytes) : nullptr;
+  if (part == nullptr || !show(*part, mapped(handle)->file, 0)) return CUDA_ERROR_INVALID_VALUE;
+  part->is_live = true;
+  part->mapped_by = handle;
+  part->id = state().next_id++;
   ++mapped(handle)->users;
   return CUDA_SUCCESS;
 }
-CUresult cuMemSetAccess(CUdeviceptr address, size_t, const CUmemAccessDesc* access, size_t) {
+// Of one mapping or several.
+CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc* access, size_t) {
   ENTER("cuMemSetAccess");
-  const Allocation* const range = range_at(address);
-  if (range == nullptr || !range->is_live) return CUDA_ERROR_INVALID_VALUE;
-  return mapped(range->mapped_by)->device == access->location.id || state().has_peers
-             ? CUDA_SUCCESS
-             : CUDA_ERROR_INVALID_DEVICE;
+  for (CUdeviceptr at = address; at < address + bytes;) {
+    const Allocation* const part = part_at(at);
+    if (part == nullptr || !part->is_live) return CUDA_ERROR_INVALID_VALUE;
+    if (mapped(part->mapped_by)->device != access->location.id && !state().has_peers)
+      return CUDA_ERROR_INVALID_DEVICE;
+    at += part->bytes;
+  }
+  return CUDA_SUCCESS;
 }
-CUresult cuMemUnmap(CUdeviceptr address, size_t) {
+CUresult cuMemUnmap(CUdeviceptr address, size_t bytes) {
   ENTER("cuMemUnmap");
-  Allocation* const range = range_at(address);
-  if (range == nullptr || !range->is_live) return CUDA_ERROR_INVALID_VALUE;
-  must_be_untouched(address, "cuMemUnmap");  // it waits for no stream
-  const Gpu& gpu = *state().gpus[static_cast<std::size_t>(range->device)];
-  show(*range, gpu.file,
-       static_cast<off_t>(address - reinterpret_cast<std::uintptr_t>(gpu.forbidden)));
-  range->is_live = false;
-  leave(range->mapped_by);
+  for (CUdeviceptr at = address; at < address + bytes;) {
+    Allocation* const part = part_at(at);
+    if (part == nullptr || !part->is_live || at + part->bytes > address + bytes)
+      return CUDA_ERROR_INVALID_VALUE;
+    must_be_untouched(at, "cuMemUnmap");  // it waits for no stream
+    const Gpu& gpu = *state().gpus[static_cast<std::size_t>(part->device)];
+    show(*part, gpu.file, static_cast<off_t>(at - reinterpret_cast<std::uintptr_t>(gpu.forbidden)));
+    part->is_live = false;
+    leave(part->mapped_by);
+    at += part->bytes;
+  }
   return CUDA_SUCCESS;
 }
 CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {

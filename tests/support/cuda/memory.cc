@@ -31,7 +31,12 @@ bool is_window(std::uintptr_t address) {
 
 void* reach(std::uintptr_t address, std::size_t bytes) {
   const Allocation* const found = find(address);
-  if (found == nullptr || address + bytes > found->begin + found->bytes) return nullptr;
+  if (found == nullptr) return nullptr;
+  // Mappings beside each other are memory in one piece.
+  for (const Allocation* last = found; address + bytes > last->begin + last->bytes;) {
+    last = last->kind == Kind::vmm ? find(last->begin + last->bytes) : nullptr;
+    if (last == nullptr || last->kind != Kind::vmm) return nullptr;
+  }
   if (found->kind >= Kind::pinned) return reinterpret_cast<void*>(address);
   if (found->open != nullptr) return found->open + (address - found->begin);
   const Gpu& gpu = *state().gpus[static_cast<std::size_t>(found->device)];
@@ -272,11 +277,15 @@ static CUresult attribute(void* value, CUpointer_attribute which, const Allocati
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
       *static_cast<unsigned long long*>(value) = found == nullptr ? 0 : found->id;
       return CUDA_SUCCESS;
-    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-      *static_cast<CUdeviceptr*>(value) = found == nullptr ? 0 : found->begin;
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:  // of addresses, whatever they show
+      *static_cast<CUdeviceptr*>(value) = found == nullptr           ? 0
+                                          : found->kind == Kind::vmm ? found->range_begin
+                                                                     : found->begin;
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-      *static_cast<size_t*>(value) = found == nullptr ? 0 : found->bytes;
+      *static_cast<size_t*>(value) = found == nullptr           ? 0
+                                     : found->kind == Kind::vmm ? found->range_bytes
+                                                                : found->bytes;
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
       *static_cast<void**>(value) =

@@ -54,7 +54,10 @@ struct Allocation {
   unsigned long long far_id = 0;
   std::string handle;
   CUmemoryPool pool = nullptr;
+  // A mapping, or a part of a range of addresses that shows nothing: the whole range.
   CUmemGenericAllocationHandle mapped_by = 0;
+  std::uintptr_t range_begin = 0;
+  std::size_t range_bytes = 0;
 };
 
 // The end of a piece of work.

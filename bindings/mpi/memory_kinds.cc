@@ -43,10 +43,11 @@ std::vector<std::string> kinds_in(std::string_view list) {
 
 }  // namespace
 
-// CUDA is the one vendor that there is.
 bool takes_memory(MemoryKind kind) {
   if (kind == MemoryKind::host) return true;
-  return process.world != nullptr && !process.world->endpoint().devices().is_empty();
+  if (process.world == nullptr) return false;
+  const auto vendors = process.world->endpoint().devices().vendors();
+  return std::ranges::any_of(vendors, [kind](const auto* each) { return each->kind() == kind; });
 }
 
 std::string kinds_asked_for() {

@@ -11,10 +11,8 @@
 
 #include "base/log.h"
 #include "device/cuda/current.h"
-#include "device/device.h"
 
-namespace tutti::device {
-namespace cuda {
+namespace tutti::device::cuda {
 namespace {
 
 // How many libraries were ever loaded into this process.
@@ -227,23 +225,15 @@ bool Cuda::one_stands_behind_caller() {
   return false;
 }
 
-}  // namespace cuda
-
 // Linux's, or that of Windows' subsystem for it.
 bool has_driver() {
   return ::access("/dev/nvidiactl", F_OK) == 0 || ::access("/dev/dxg", F_OK) == 0;
 }
 
-std::unique_ptr<types::Vendor> find_gpus(const Knobs& knobs) {
-  const std::string& support = knobs.text("TUTTI_GPU_SUPPORT");
-  if (support == "no") return nullptr;
-  const auto is_loaded = [] {
-    void* const library = ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-    if (library != nullptr) ::dlclose(library);
-    return library != nullptr;
-  };
-  if (support != "yes" && !is_loaded() && !has_driver()) return nullptr;
-  return std::make_unique<cuda::Cuda>();
+bool has_library() {
+  void* const library = ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  if (library != nullptr) ::dlclose(library);
+  return library != nullptr;
 }
 
-}  // namespace tutti::device
+}  // namespace tutti::device::cuda

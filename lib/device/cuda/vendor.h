@@ -80,4 +80,7 @@ class Cuda final : public types::Vendor {
   Imports imports_{driver_, gpus_};
 };
 
+bool has_driver();   // this host
+bool has_library();  // this process has loaded it
+
 }  // namespace tutti::device::cuda

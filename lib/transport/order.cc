@@ -1,5 +1,5 @@
 // The transports there are, in order of preference. A new one is one line here.
-#include "transport/ipc/ipc.h"
+#include "transport/cuda_ipc/cuda_ipc.h"
 #include "transport/opened.h"
 #include "transport/self/self.h"
 #include "transport/shm/shm.h"

@@ -1,6 +1,6 @@
 // From transport's words to a vendor's. Nothing is asked of a peer beforehand: a sender exports
 // where its driver lets it, and a receiver that cannot import has the message sent by frames.
-#include "transport/ipc/ipc.h"
+#include "transport/cuda_ipc/cuda_ipc.h"
 
 #include <cstring>
 

@@ -1,5 +1,5 @@
-// ipc: links that read memory of GPUs between processes of one host; one a vendor (cuda_ipc). What
-// a key and reading are is the vendor's matter (types/device.h).
+// cuda_ipc: links that read memory of GPUs between processes of one host; one a vendor (of CUDA:
+// cuda_ipc). What a key and reading are is the vendor's matter (types/device.h).
 #pragma once
 
 #include "transport/transport.h"

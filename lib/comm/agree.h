@@ -15,11 +15,11 @@ Meeting meeting_on(Communicator& comm, watch::Purpose purpose = watch::Purpose::
 // A number for a communicator, agreed by those who meet, or by the members; it is taken.
 Result<Number> agree_at(Runtime& runtime, const Meeting& meeting);
 Result<Number> agree_over(Communicator& comm);
-// words.cc: words of all members, in place: the greatest of each; all bits that an odd number of
+// agree.cc: numbers of all members, in place: the greatest of each; all bits that an odd number of
 // them set.
-Code greatest(Communicator& comm, std::span<std::int64_t> words);
+Code greatest(Communicator& comm, std::span<std::int64_t> numbers);
 Code odd_bits(Communicator& comm, std::int64_t& word);
-// The reason of a call that cannot be made, before what the members' words say of that themselves.
+// The reason of a call that cannot be made, before what members agree on says it of its own.
 Code explain_failure(Communicator& comm, const Error& error);
 // Makes the communicator of that number; its members settle.
 Result<CommRef> finish(Runtime& runtime, GroupRef group, Number number);

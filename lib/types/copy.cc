@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "types/apart.h"
+#include "types/by_device.h"
 #include "types/types.h"
 
 namespace tutti::types {
@@ -19,7 +19,7 @@ Count copy(const Buffer& from, const Buffer& into) {
     return bytes;
   }
   if (from.device != nullptr || into.device != nullptr) [[unlikely]] {
-    copy_apart(from, into);
+    copy_by_device(from, into);
     return bytes;
   }
   std::array<std::byte, 8192> chunk;

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "base/backoff.h"
-#include "types/apart.h"
+#include "types/by_device.h"
 
 namespace tutti::types {
 namespace {
@@ -139,19 +139,19 @@ bool Devices::one_stands_behind_caller() const {
                              [](Vendor* each) { return each->one_stands_behind_caller(); });
 }
 
-void pack_apart(const Buffer& from, Count offset, std::span<std::byte> out) {
+void pack_by_device(const Buffer& from, Count offset, std::span<std::byte> out) {
   Awaited packed(*from.device);
   from.device->pack(from, offset, out, &packed);
   packed.wait();
 }
 
-void unpack_apart(const Buffer& into, Count offset, std::span<const std::byte> in) {
+void unpack_by_device(const Buffer& into, Count offset, std::span<const std::byte> in) {
   Awaited unpacked(*into.device);
   into.device->unpack(into, offset, in, &unpacked);
   unpacked.wait();
 }
 
-void copy_apart(const Buffer& from, const Buffer& into) {
+void copy_by_device(const Buffer& from, const Buffer& into) {
   Device* const one = into.device != nullptr ? into.device : from.device;
   Awaited copied(*one, from.device);
   begin_copy(from, into, &copied);

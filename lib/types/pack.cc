@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 
-#include "types/apart.h"
+#include "types/by_device.h"
 #include "types/far.h"
 #include "types/walk.h"
 
@@ -161,7 +161,7 @@ void pack(const Buffer& from, Count offset, std::span<std::byte> out) {
     return;
   }
   if (from.device != nullptr) [[unlikely]]
-    return pack_apart(from, offset, out);
+    return pack_by_device(from, offset, out);
   Packer sink{out.data()};
   walk(from, offset, static_cast<Count>(out.size()), sink);
 }
@@ -173,7 +173,7 @@ void unpack(const Buffer& into, Count offset, std::span<const std::byte> in) {
     return;
   }
   if (into.device != nullptr) [[unlikely]]
-    return unpack_apart(into, offset, in);
+    return unpack_by_device(into, offset, in);
   Unpacker sink{in.data()};
   walk(into, offset, static_cast<Count>(in.size()), sink);
 }

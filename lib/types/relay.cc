@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "types/apart.h"
+#include "types/by_device.h"
 
 namespace tutti::types {
 namespace {

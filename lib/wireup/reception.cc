@@ -75,7 +75,7 @@ Result<UniqueFd> listen_to_hosts(const JobRun& run) {
 }
 
 struct Visitor {
-  Line line;
+  BoardConnection connection;
   std::int64_t until_ns = 0;
   int rank = 0;                                  // that it says it is
   std::unique_ptr<secure::Exchange> exchange{};  // between hosts, once it has said so
@@ -87,7 +87,7 @@ class RankGathering {
  public:
   RankGathering(const JobRun& run, UniqueFd door)
       : run_(run), door_(std::move(door)), seats_(static_cast<std::size_t>(run.size)) {}
-  Result<std::vector<Line>> gather();
+  Result<std::vector<BoardConnection>> gather();
 
  private:
   void look();
@@ -98,12 +98,12 @@ class RankGathering {
   void hear_proof(Visitor& visitor, const std::string& text);
   void make_wait(Visitor& visitor);
   void seat(Visitor& visitor);
-  bool is_held(Line& seat);
+  bool is_held(BoardConnection& seat);
   Error late() const;
 
   const JobRun& run_;
   UniqueFd door_;
-  std::vector<Line> seats_;
+  std::vector<BoardConnection> seats_;
   std::vector<std::unique_ptr<Visitor>> visitors_;
   int missing_ = 0;
   bool rests_ = false;  // no descriptor is left, and nobody is inside who could give one back
@@ -130,26 +130,26 @@ void RankGathering::let_in() {
     const int on = 1;
     ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     auto visitor = std::make_unique<Visitor>();
-    visitor->line = Line(std::move(fd));
+    visitor->connection = BoardConnection(std::move(fd));
     visitor->until_ns = now_ns() + kVisitorNs;
     visitors_.push_back(std::move(visitor));
   }
 }
 
 void RankGathering::hear(Visitor& visitor) {
-  if (!visitor.line.move()) {
+  if (!visitor.connection.move()) {
     visitor.is_done = true;
     return;
   }
   if (visitor.waits_for_no) return;
-  const auto text = visitor.line.take(kLongestWord);
-  if (!visitor.line.is_open()) visitor.is_done = true;
+  const auto text = visitor.connection.take(kLongestWord);
+  if (!visitor.connection.is_open()) visitor.is_done = true;
   if (!text) return;
   if (visitor.exchange)
     hear_proof(visitor, *text);
   else
     hear_claim(visitor, *text);
-  visitor.is_done = visitor.is_done || !visitor.line.is_open();
+  visitor.is_done = visitor.is_done || !visitor.connection.is_open();
 }
 
 void RankGathering::hear_claim(Visitor& visitor, const std::string& claim) {
@@ -167,14 +167,14 @@ void RankGathering::hear_claim(Visitor& visitor, const std::string& claim) {
   const std::string answer = secure::text_of(visitor.exchange->own_public());
   visitor.is_done =
       !theirs || !visitor.exchange->agree(*theirs, bytes_of(said_by_both(claim, answer)));
-  visitor.line.put(answer);
+  visitor.connection.put(answer);
 }
 
 void RankGathering::hear_proof(Visitor& visitor, const std::string& text) {
   const auto proof = secure::key_of(text);
   if (!proof || !visitor.exchange->is_proof(*proof)) return make_wait(visitor);
-  visitor.line.put(secure::text_of(visitor.exchange->proof()));
-  visitor.line.seal(visitor.exchange->keys());
+  visitor.connection.put(secure::text_of(visitor.exchange->proof()));
+  visitor.connection.seal(visitor.exchange->keys());
   seat(visitor);
 }
 
@@ -190,18 +190,18 @@ void RankGathering::make_wait(Visitor& visitor) {
 // that it is lost.
 void RankGathering::seat(Visitor& visitor) {
   visitor.is_done = true;
-  if (!visitor.line.move()) return;
-  Line& seat = seats_[static_cast<std::size_t>(visitor.rank)];
+  if (!visitor.connection.move()) return;
+  BoardConnection& seat = seats_[static_cast<std::size_t>(visitor.rank)];
   const bool is_taken = is_held(seat);
-  visitor.line.put(is_taken ? "taken" : "seat");
-  static_cast<void>(visitor.line.move());
+  visitor.connection.put(is_taken ? "taken" : "seat");
+  static_cast<void>(visitor.connection.move());
   if (is_taken) return;
-  seat = std::move(visitor.line);
+  seat = std::move(visitor.connection);
   --missing_;
 }
 
 // A rank to whom we were too slow may have left, and comes again: its seat is free for it.
-bool RankGathering::is_held(Line& seat) {
+bool RankGathering::is_held(BoardConnection& seat) {
   if (!seat.is_open()) return false;
   if (seat.move()) return true;
   seat.close();
@@ -215,8 +215,9 @@ void RankGathering::look() {
   std::vector<pollfd> all;
   all.push_back({std::exchange(rests_, false) ? -1 : door_.get(), POLLIN, 0});
   for (const auto& one : visitors_)
-    all.push_back({one->waits_for_no ? -1 : one->line.fd(),
-                   static_cast<short>(one->line.has_queued() ? POLLIN | POLLOUT : POLLIN), 0});
+    all.push_back({one->waits_for_no ? -1 : one->connection.fd(),
+                   static_cast<short>(one->connection.has_queued() ? POLLIN | POLLOUT : POLLIN),
+                   0});
   ::poll(all.data(), all.size(), kLookMs);
   for (std::size_t i = 1; i < all.size(); ++i)
     if (all[i].revents != 0) hear(*visitors_[i - 1]);
@@ -225,7 +226,7 @@ void RankGathering::look() {
   if (all[0].revents != 0) let_in();
 }
 
-Result<std::vector<Line>> RankGathering::gather() {
+Result<std::vector<BoardConnection>> RankGathering::gather() {
   const std::int64_t deadline = now_ns() + run_.limit_ns;
   for (missing_ = run_.size - 1; missing_ > 0;) {
     look();
@@ -260,7 +261,7 @@ std::string ranks_of(const std::vector<bool>& marked) {
   return (count == 1 ? "rank " : "ranks ") + list;
 }
 
-Result<std::vector<Line>> receive_ranks(const JobRun& run) {
+Result<std::vector<BoardConnection>> receive_ranks(const JobRun& run) {
   TUTTI_TRY(door, run.secret ? listen_to_hosts(run) : listen_here(run));
   return RankGathering(run, std::move(door)).gather();
 }

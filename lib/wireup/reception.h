@@ -19,7 +19,7 @@
 #include "base/result.h"
 #include "secure/secure.h"
 #include "wireup/board.h"
-#include "wireup/line.h"
+#include "wireup/connection.h"
 
 namespace tutti::wireup {
 
@@ -37,9 +37,9 @@ std::string seconds_of(std::int64_t ns);
 std::string ranks_of(const std::vector<bool>& marked);
 
 // Of rank 0: waits for all the others. Element i is rank i's; element 0 is empty.
-Result<std::vector<Line>> receive_ranks(const JobRun& run);
+Result<std::vector<BoardConnection>> receive_ranks(const JobRun& run);
 // Of the others: finds rank 0, at an address or on this host.
-Result<Line> go_to_rank_0(const JobRun& run, const std::string& master);
+Result<BoardConnection> go_to_rank_0(const JobRun& run, const std::string& master);
 // All of it: every rank's board.
 Result<BoardPtr> open_board(JobRun run, const std::string& node, const std::string& master);
 

@@ -42,8 +42,8 @@ class SocketBoard final : public Board {
       TUTTI_TRY(members, receive_ranks(run_));
       members_ = std::move(members);
     } else {
-      TUTTI_TRY(line, go_to_rank_0(run_, master));
-      members_.push_back(std::move(line));
+      TUTTI_TRY(connection, go_to_rank_0(run_, master));
+      members_.push_back(std::move(connection));
     }
     run_.secret.reset();
     return {};
@@ -78,13 +78,13 @@ class SocketBoard final : public Board {
   }
 
   JobRun run_;
-  std::vector<Line> members_;  // of rank 0: by rank; of others: [0] is rank 0
+  std::vector<BoardConnection> members_;  // of rank 0: by rank; of others: [0] is rank 0
   std::string fresh_;
   std::map<std::string, std::string> all_;  // "rank key" -> value
 };
 
 // Waits for any of the lines that `wanted` names. False: the moment has come.
-bool wait_for_any(const std::vector<Line>& lines, const std::vector<bool>& wanted,
+bool wait_for_any(const std::vector<BoardConnection>& lines, const std::vector<bool>& wanted,
                   std::int64_t until_ns) {
   const std::int64_t left_ms = (until_ns - now_ns()) / 1'000'000;
   if (left_ms <= 0) return false;

@@ -38,8 +38,8 @@ BlobView bytes_of(const std::string& text) {
 tl::unexpected<Error> nobody() {
   return fail(Code::pending, "nobody answered there as rank 0 of this run");
 }
-bool is_final(const Result<Line>& line) {
-  return line || line.error().code == Code::rank;
+bool is_final(const Result<BoardConnection>& connection) {
+  return connection || connection.error().code == Code::rank;
 }
 
 // Listening now, with a random end: "...: 00000002 00000000 00010000 0001 01 12345 @NAME".
@@ -89,53 +89,53 @@ UniqueFd connect_to(const addrinfo& at, int port) {
   return fd;
 }
 
-// Proofs of both sides; from then on the line is sealed.
-Result<void> prove(Line& line, const JobRun& run, const std::string& name) {
+// Proofs of both sides; from then on the connection is sealed.
+Result<void> prove(BoardConnection& connection, const JobRun& run, const std::string& name) {
   const std::int64_t until = now_ns() + kAnswerNs;
   secure::Exchange exchange(secure::Side::caller, *run.secret);
   const std::string claim =
       std::to_string(run.rank) + " " + secure::text_of(exchange.own_public()) + " " + name;
-  line.put(claim);
-  const auto answer = line.wait_for_text(kLongestWord, until);
+  connection.put(claim);
+  const auto answer = connection.wait_for_text(kLongestWord, until);
   const auto theirs = answer ? secure::key_of(*answer) : std::nullopt;
   if (!theirs || !exchange.agree(*theirs, bytes_of(said_by_both(claim, *answer)))) return nobody();
-  line.put(secure::text_of(exchange.proof()));
-  const auto proof = line.wait_for_text(kLongestWord, until);
+  connection.put(secure::text_of(exchange.proof()));
+  const auto proof = connection.wait_for_text(kLongestWord, until);
   const auto shown = proof ? secure::key_of(*proof) : std::nullopt;
   if (!shown || !exchange.is_proof(*shown))
     return fail(Code::access,
                 "who answered there does not know the key (is TUTTI_JOIN_KEY the same here?)");
-  line.seal(exchange.keys());
+  connection.seal(exchange.keys());
   return {};
 }
 
-Result<Line> introduce(UniqueFd fd, const JobRun& run) {
+Result<BoardConnection> introduce(UniqueFd fd, const JobRun& run) {
   if (!fd.is_open()) return nobody();
-  Line line(std::move(fd));
+  BoardConnection connection(std::move(fd));
   if (run.secret) {
-    TUTTI_DO(prove(line, run, run.name));
+    TUTTI_DO(prove(connection, run, run.name));
   } else {
-    line.put(std::to_string(run.rank) + " - " + run.name);
+    connection.put(std::to_string(run.rank) + " - " + run.name);
   }
-  const auto verdict = line.wait_for_text(kLongestWord, now_ns() + kAnswerNs);
+  const auto verdict = connection.wait_for_text(kLongestWord, now_ns() + kAnswerNs);
   if (verdict == "taken")
     return fail(Code::rank, "two processes say that they are rank " + std::to_string(run.rank) +
                                 "; give each its own RANK");
   if (verdict != "seat") return nobody();
-  return line;
+  return connection;
 }
 
-Result<Line> try_here(const JobRun& run) {
+Result<BoardConnection> try_here(const JobRun& run) {
   for (const std::string& name : names_like(board_name(run))) {
     UniqueFd fd = connect_here(name);
     if (!fd.is_open() || !is_own_user(fd.get())) continue;
-    auto line = introduce(std::move(fd), run);
-    if (is_final(line)) return line;
+    auto connection = introduce(std::move(fd), run);
+    if (is_final(connection)) return connection;
   }
   return fail(Code::pending, "no rank 0 of this run and user is on this host");
 }
 
-Result<Line> try_hosts(const JobRun& run, const std::string& master) {
+Result<BoardConnection> try_hosts(const JobRun& run, const std::string& master) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
@@ -145,9 +145,9 @@ Result<Line> try_hosts(const JobRun& run, const std::string& master) {
   std::string why = nobody().value().text;
   for (const addrinfo* one = found; one != nullptr; one = one->ai_next)
     for (int index = 0; index < kBoardPorts; ++index) {
-      auto line = introduce(connect_to(*one, board_port(run, index)), run);
-      if (is_final(line)) return line;
-      if (line.error().code == Code::access) why = line.error().text;
+      auto connection = introduce(connect_to(*one, board_port(run, index)), run);
+      if (is_final(connection)) return connection;
+      if (connection.error().code == Code::access) why = connection.error().text;
     }
   return fail(Code::pending, why);
 }
@@ -171,15 +171,15 @@ bool is_own_user(int fd) {
   return ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == ::geteuid();
 }
 
-Result<Line> go_to_rank_0(const JobRun& run, const std::string& master) {
+Result<BoardConnection> go_to_rank_0(const JobRun& run, const std::string& master) {
   const std::int64_t deadline = now_ns() + run.limit_ns;
   for (;;) {
-    auto line = run.secret ? try_hosts(run, master) : try_here(run);
-    if (is_final(line)) return line;
+    auto connection = run.secret ? try_hosts(run, master) : try_here(run);
+    if (is_final(connection)) return connection;
     if (now_ns() > deadline)
       return fail(Code::other, "rank " + std::to_string(run.rank) +
                                    " did not find rank 0 at MASTER_ADDR=" + master + " within " +
-                                   seconds_of(run.limit_ns) + ": " + line.error().text +
+                                   seconds_of(run.limit_ns) + ": " + connection.error().text +
                                    (run.secret ? "; TUTTI_JOIN_KEY must be the same there, and its "
                                                  "ports 10000 to 59999 reachable from here"
                                                : ""));

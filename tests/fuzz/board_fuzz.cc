@@ -88,7 +88,7 @@ TEST_CASE("what comes on a line is a text, whole, or its end", "[fuzz][board_lin
     int ends[2];
     REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
     const UniqueFd far(ends[0]);
-    Line line{UniqueFd(ends[1])};
+    BoardConnection line{UniqueFd(ends[1])};
     const bool is_sealed = random.below(2) == 0;
     const std::vector<std::string> texts{"", "1 - tutti", std::string(random.below(kMost), 'x')};
     std::string bytes;

@@ -163,7 +163,7 @@ class Checks:
         peer = self.peer_of(p)
         return self.absent(p) or (peer and "%s == MPI_PROC_NULL" % peer.name)
 
-    def apart(self):
+    def disjoint(self):
         """What is sent does not overlap what is received (checks=all)."""
         buffers = [p for p in self.params if p.kind == "BUFFER" and not p.is_array]
         if len(buffers) != 2:
@@ -173,7 +173,7 @@ class Checks:
         memories = [self.memory_of(buffers[0], parts[len(parts[0]) == 1]), self.memory_of(buffers[1], parts[1])]
         if all(memories):
             yield "(%s)" % " || ".join(["!kAllChecks"] + list(filter(None, map(
-                self.untouched, buffers))) + ['good_apart(%s, %s, "%s", "%s")' % (
+                self.untouched, buffers))) + ['good_disjoint(%s, %s, "%s", "%s")' % (
                     *memories, *(p.name for p in buffers))])
 
     def checks(self):
@@ -188,4 +188,4 @@ class Checks:
                 yield "(%s || (%s))" % (absent, check)
             else:
                 yield check
-        yield from self.apart()
+        yield from self.disjoint()

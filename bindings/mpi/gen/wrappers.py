@@ -15,7 +15,7 @@ FILE_OPENING = """\
 // Entry points of MPI chapter %d. Generated from the interface table; do not edit.
 #include "bodies.h"
 #include "functions.h"
-#include "mpi/apart.h"
+#include "mpi/overlap.h"
 #include "mpi/call.h"
 #include "mpi/checks.h"
 #include "mpi/errors.h"

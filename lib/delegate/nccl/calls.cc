@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "delegate/nccl/nccl_team.h"
-#include "delegate/nccl/words.h"
+#include "delegate/nccl/types.h"
 
 namespace tutti::delegate {
 

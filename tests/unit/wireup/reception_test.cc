@@ -31,7 +31,7 @@ JobRun run_of(const std::string& name, int rank, int size, bool with_key) {
 }
 
 // A line that says each thing, and what it hears.
-void echo(Line& line, const std::string& text) {
+void echo(BoardConnection& line, const std::string& text) {
   line.put(text);
   const auto heard = line.wait_for_text(1U << 20, now_ns() + 20'000'000'000);
   REQUIRE(heard);
@@ -111,7 +111,7 @@ std::string framed(const std::string& text) {
 // Rank 0 with its others; `meanwhile` runs before they come.
 template <class Meanwhile>
 void meet(const std::string& name, bool with_key, int size, Meanwhile&& meanwhile) {
-  std::vector<Line> members;
+  std::vector<BoardConnection> members;
   std::string problem;
   std::thread master([&] {
     auto all = receive_ranks(run_of(name, 0, size, with_key));
@@ -121,7 +121,7 @@ void meet(const std::string& name, bool with_key, int size, Meanwhile&& meanwhil
       problem = all.error().text;
   });
   meanwhile();
-  std::vector<Line> lines(static_cast<std::size_t>(size));
+  std::vector<BoardConnection> lines(static_cast<std::size_t>(size));
   std::vector<std::thread> others;
   for (int rank = 1; rank < size; ++rank)
     others.emplace_back([&, rank] {
@@ -256,7 +256,7 @@ TEST_CASE("without the key nobody gets a seat", "[wireup]") {
     JobRun guess = run;
     guess.secret->fill(8);
     const UniqueFd there = visit([&] { return connect_to_board(run); });
-    Line line(UniqueFd(::dup(there.get())));
+    BoardConnection line(UniqueFd(::dup(there.get())));
     secure::Exchange exchange(secure::Side::caller, *guess.secret);
     const std::string claim = "1 " + secure::text_of(exchange.own_public()) + " " + run.name;
     line.put(claim);

@@ -1,4 +1,4 @@
-// words: our types and operations in NCCL's.
+// Our types and operations as NCCL's.
 #pragma once
 
 #include <nccl.h>

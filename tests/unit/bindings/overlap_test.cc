@@ -1,5 +1,5 @@
 // What is sent and what is received lie apart (checks=all): right for neighbours, parts and gaps.
-#include "mpi/apart.h"
+#include "mpi/overlap.h"
 
 #include "catch.h"
 
@@ -10,7 +10,7 @@ namespace {
 
 bool apart(const void* a, mpi::Count a_count, const types::Datatype* a_type, const void* b,
            mpi::Count b_count, const types::Datatype* b_type) {
-  return mpi::good_apart(mpi::memory_of(a, a_count, a_type), mpi::memory_of(b, b_count, b_type),
+  return mpi::good_disjoint(mpi::memory_of(a, a_count, a_type), mpi::memory_of(b, b_count, b_type),
                          "a", "b");
 }
 
@@ -50,10 +50,10 @@ TEST_CASE("a block for each rank, of which neighbours may be nobody", "[checks]"
     return mpi::blocks_of(words, owners, 2, type);
   };
   const auto last = mpi::memory_of(words + 7, 1, type);
-  CHECK_FALSE(mpi::good_apart(blocks(mpi::Owners(4)), last, "a", "b"));
-  CHECK(mpi::good_apart(blocks(mpi::Owners(3)), last, "a", "b"));
+  CHECK_FALSE(mpi::good_disjoint(blocks(mpi::Owners(4)), last, "a", "b"));
+  CHECK(mpi::good_disjoint(blocks(mpi::Owners(3)), last, "a", "b"));
   const mpi::Owners nobody_last(std::vector<int>{1, 0, 2, MPI_PROC_NULL});
-  CHECK(mpi::good_apart(blocks(nobody_last), last, "a", "b"));
+  CHECK(mpi::good_disjoint(blocks(nobody_last), last, "a", "b"));
 }
 
 TEST_CASE("blocks have counts, places and types of their own, from any address", "[checks]") {
@@ -66,14 +66,14 @@ TEST_CASE("blocks have counts, places and types of their own, from any address",
   const auto by_extents = mpi::blocks_at(words, three, counts, places, type);
   const auto by_bytes = mpi::blocks_at(words, three, counts, bytes, kinds);
   for (int word = 0; word < 8; ++word) {
-    CHECK(mpi::good_apart(by_extents, at(word), "a", "b") == (word > 1 && word != 4));
-    CHECK(mpi::good_apart(by_bytes, at(word), "a", "b") == (word > 0 && word != 4));
+    CHECK(mpi::good_disjoint(by_extents, at(word), "a", "b") == (word > 1 && word != 4));
+    CHECK(mpi::good_disjoint(by_bytes, at(word), "a", "b") == (word > 0 && word != 4));
   }
   CHECK(mpi::blocks_at(MPI_IN_PLACE, three, counts, bytes, kinds).empty());
   auto absolute = types::make_hindexed(std::vector<mpi::Count>{1},
                                        std::vector<mpi::Count>{reinterpret_cast<mpi::Count>(words)},
                                        *mpi::type_of(MPI_INT));
   REQUIRE(absolute);
-  CHECK_FALSE(mpi::good_apart(mpi::memory_of(MPI_BOTTOM, 1, absolute->get()), at(0), "a", "b"));
-  CHECK(mpi::good_apart(mpi::memory_of(MPI_BOTTOM, 1, absolute->get()), at(1), "a", "b"));
+  CHECK_FALSE(mpi::good_disjoint(mpi::memory_of(MPI_BOTTOM, 1, absolute->get()), at(0), "a", "b"));
+  CHECK(mpi::good_disjoint(mpi::memory_of(MPI_BOTTOM, 1, absolute->get()), at(1), "a", "b"));
 }

@@ -1,16 +1,18 @@
-// Words that the members of a communicator exchange in the middle of a call, to go on alike.
+// Numbers that the members of a communicator exchange in the middle of a call, to go on alike.
 #include "comm/agree.h"
+
 #include "comm/delegated.h"
 #include "types/handles.h"
 
 namespace tutti::comm {
 
 // By our own ways: nobody is asked about it.
-[[gnu::cold]] static Code fold_words(Communicator& comm, std::span<std::int64_t> words, Handle op) {
+[[gnu::cold]] static Code fold_numbers(Communicator& comm, std::span<std::int64_t> numbers,
+                                       Handle op) {
   CollCall call;
   call.collective = coll::Collective::allreduce;
-  call.recv = words.data();
-  call.recv_count = static_cast<Count>(words.size());
+  call.recv = numbers.data();
+  call.recv_count = static_cast<Count>(numbers.size());
   call.recv_type = types::predefined_type(types::abi::kInt64);
   call.op = types::predefined_op(op);
   call.in_place = true;
@@ -19,12 +21,12 @@ namespace tutti::comm {
   return run_said(comm, call);
 }
 
-[[gnu::cold]] Code greatest(Communicator& comm, std::span<std::int64_t> words) {
-  return fold_words(comm, words, types::abi::kMax);
+[[gnu::cold]] Code greatest(Communicator& comm, std::span<std::int64_t> numbers) {
+  return fold_numbers(comm, numbers, types::abi::kMax);
 }
 
 [[gnu::cold]] Code odd_bits(Communicator& comm, std::int64_t& word) {
-  return fold_words(comm, std::span(&word, 1), types::abi::kBitXor);
+  return fold_numbers(comm, std::span(&word, 1), types::abi::kBitXor);
 }
 
 [[gnu::cold]] Code explain_failure(Communicator& comm, const Error& error) {

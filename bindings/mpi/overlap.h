@@ -71,8 +71,8 @@ Count sum_of(const Number* counts, Count size) {
   return sum;
 }
 
-inline bool good_apart(const BufferList& a, const BufferList& b, const char* name,
-                       const char* other) {
+inline bool good_disjoint(const BufferList& a, const BufferList& b, const char* name,
+                          const char* other) {
   return !types::overlap(a, b) || bad::overlap(name, other);
 }
 

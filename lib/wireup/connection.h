@@ -14,10 +14,10 @@
 
 namespace tutti::wireup {
 
-class Line {
+class BoardConnection {
  public:
-  Line() = default;
-  explicit Line(UniqueFd fd);
+  BoardConnection() = default;
+  explicit BoardConnection(UniqueFd fd);
 
   int fd() const { return fd_.get(); }
   bool is_open() const { return fd_.is_open(); }
@@ -30,7 +30,7 @@ class Line {
   // Writes what the kernel takes, and reads what is there. False: the other side is gone, or what
   // came is not what was sent.
   [[nodiscard]] bool move();
-  // The next text; nothing: it is not whole yet. One longer than `most` closes the line.
+  // The next text; nothing: it is not whole yet. One longer than `most` closes it.
   std::optional<std::string> take(std::size_t most);
   // Both, until a text is there or the moment has come.
   std::optional<std::string> wait_for_text(std::size_t most, std::int64_t until_ns);

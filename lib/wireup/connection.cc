@@ -1,5 +1,5 @@
 // A text is its length in four bytes, and its bytes.
-#include "wireup/line.h"
+#include "wireup/connection.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -19,11 +19,11 @@ constexpr std::size_t kLengthBytes = 4;
 
 }  // namespace
 
-Line::Line(UniqueFd fd) : fd_(std::move(fd)) {
+BoardConnection::BoardConnection(UniqueFd fd) : fd_(std::move(fd)) {
   ::fcntl(fd_.get(), F_SETFL, ::fcntl(fd_.get(), F_GETFL) | O_NONBLOCK);
 }
 
-void Line::seal(const secure::SessionKeys& keys) {
+void BoardConnection::seal(const secure::SessionKeys& keys) {
   stream_ = std::make_unique<secure::RecordStream>(keys);
   // What came behind the last plain text was sealed already.
   const std::string rest = arrived_.substr(taken_);
@@ -32,7 +32,7 @@ void Line::seal(const secure::SessionKeys& keys) {
   if (!stream_->open(rest, arrived_)) close();
 }
 
-void Line::put(std::string_view text) {
+void BoardConnection::put(std::string_view text) {
   std::string whole;
   for (std::size_t i = 0; i < kLengthBytes; ++i)
     whole.push_back(static_cast<char>((text.size() >> (8 * i)) & 0xffU));
@@ -43,7 +43,7 @@ void Line::put(std::string_view text) {
     queued_.append(whole);
 }
 
-bool Line::flush() {
+bool BoardConnection::flush() {
   while (has_queued()) {
     const ssize_t put =
         ::send(fd_.get(), queued_.data() + written_, queued_.size() - written_, MSG_NOSIGNAL);
@@ -56,7 +56,7 @@ bool Line::flush() {
   return true;
 }
 
-bool Line::fill() {
+bool BoardConnection::fill() {
   std::array<char, 16U << 10> piece;  // stacks may be small (ulimit -s)
   const ssize_t got = ::recv(fd_.get(), piece.data(), piece.size(), 0);
   if (got < 0) return errno == EAGAIN || errno == EINTR;
@@ -67,11 +67,11 @@ bool Line::fill() {
   return true;
 }
 
-bool Line::move() {
+bool BoardConnection::move() {
   return is_open() && flush() && fill();
 }
 
-std::optional<std::string> Line::take(std::size_t most) {
+std::optional<std::string> BoardConnection::take(std::size_t most) {
   if (arrived_.size() - taken_ < kLengthBytes) return std::nullopt;
   std::size_t length = 0;
   for (std::size_t i = 0; i < kLengthBytes; ++i)
@@ -90,7 +90,7 @@ std::optional<std::string> Line::take(std::size_t most) {
   return text;
 }
 
-std::optional<std::string> Line::wait_for_text(std::size_t most, std::int64_t until_ns) {
+std::optional<std::string> BoardConnection::wait_for_text(std::size_t most, std::int64_t until_ns) {
   while (is_open()) {
     if (!has_queued())
       if (auto text = take(most)) return text;

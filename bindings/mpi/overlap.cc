@@ -1,5 +1,5 @@
-// The memory of a call's buffers, block by block (apart.h).
-#include "mpi/apart.h"
+// The memory of a call's buffers, block by block (overlap.h).
+#include "mpi/overlap.h"
 
 namespace tutti::mpi {
 

@@ -85,14 +85,16 @@ const char* function_under_way() {
 
 namespace {
 
-// When the library is unloaded: after the last static object of the program.
+// When the library is unloaded: after the last static object of the program. A thread of the
+// program may be in MPI until the kernel ends it, in a message that never comes or on its way to
+// the next call: then the world stays.
 [[gnu::destructor]] void end_of_process() {
   if (is_forked()) return;
   let_last_words_be_said();
-  process.world = nullptr;
+  end_streams();
+  if (process.world != nullptr || function_under_way() != nullptr) return;
   process.watch = nullptr;
   process.recorder = nullptr;
-  end_streams();
   owner().reset();
   recorder().reset();
 }

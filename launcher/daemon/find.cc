@@ -120,8 +120,10 @@ std::string why_not_executed(const std::string& path, int error) {
   return begin.starts_with("#!") ? missing_interpreter(begin) : reason;  // it may not be readable
 }
 
-CannotStart find_program(const std::string& name, const std::string& search_path,
+CannotStart find_program(const std::string& name, const std::string& path_variable,
                          const std::string& directory, std::string* path) {
+  // Where execvp and shells look without PATH (env -i).
+  const std::string search_path = path_variable.empty() ? "/usr/bin:/bin" : path_variable;
   const int not_executable = status::of(status::ExitStatus::not_executable);
   const int not_found = status::of(status::ExitStatus::not_found);
   if (name.find('/') != std::string::npos) {

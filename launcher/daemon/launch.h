@@ -68,7 +68,7 @@ std::string why_not_executed(const std::string& path, int error);
 std::string full_path(const std::string& directory, const std::string& path);
 // Absolute or relative path of the program, looked for as a shell would, from `directory`.
 // Empty `reason`: found.
-CannotStart find_program(const std::string& name, const std::string& search_path,
+CannotStart find_program(const std::string& name, const std::string& path_variable,
                          const std::string& directory, std::string* path);
 
 struct RankStart {

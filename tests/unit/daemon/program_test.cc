@@ -55,6 +55,7 @@ TEST_CASE("a plain name is looked for in PATH only, with a hint at the working f
   CHECK(closed.status == 127);
   CHECK(closed.reason.find("chmod +x " + folder.path + "/plain") != std::string::npos);
   CHECK(folder.find("good", "/bin:.").reason.empty());
+  CHECK(folder.find("sh", "").reason.empty());  // there is no PATH
   CHECK(folder.find("plain", "/bin:" + folder.path).status == 126);
 }
 

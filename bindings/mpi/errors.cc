@@ -11,6 +11,7 @@
 #include "mpi/call.h"
 #include "mpi/callback.h"
 #include "mpi/checks.h"
+#include "mpi/last_writes.h"
 #include "mpi/place.h"
 #include "mpi/trouble.h"
 
@@ -41,6 +42,7 @@ constexpr unsigned kTurnS = 1;
 
 [[noreturn]] void end_job(const char* function, int code, const std::string& where,
                           const Trouble& why) {
+  write_what_streams_hold();
   const std::string meaning = describe(code);
   std::string line = std::string(function) + where + ": ";
   line += why.text.empty() ? meaning : why.text + " (" + class_name(code) + ")";

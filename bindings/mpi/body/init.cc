@@ -7,6 +7,7 @@
 #include "mpi/call.h"
 #include "mpi/convert.h"
 #include "mpi/errors.h"
+#include "mpi/last_writes.h"
 #include "mpi/streams.h"
 #include "mpi/trouble.h"
 
@@ -92,6 +93,7 @@ Code abort(comm::Communicator& comm, int errorcode) {
   const std::string name =
       comm.name.empty() ? "communicator " + std::to_string(comm.context() / 2) : comm.name;
   const std::string reason = "called MPI_Abort(" + name + ", " + std::to_string(errorcode) + ")";
+  write_what_streams_hold();
   report_use();
   process.world->abort(errorcode, reason, wireup::Blame::own);
   return Code::other;  // not reached

@@ -205,7 +205,7 @@ constexpr std::array kRows{
     OptionRow{"Q", "", kAccepted, "srun: no effect", "", kAsAlways, kSlurm},
 
     OptionRow{"allow-run-as-root", "", kAccepted, "always allowed", "", kAsAlways},
-    OptionRow{"unbuffered u", "", kAccepted, "lines are forwarded as they come", "", kAsAlways},
+    OptionRow{"unbuffered u", "", kAccepted, "prun forwards lines as they come; 'stdbuf -oL ./app' makes a C program write them so", "", kAsAlways},
     OptionRow{"q quiet show-progress", "", kAccepted, "the status line comes by itself", "", kAsAlways},
     OptionRow{"forward-signals", "LIST", kAccepted, "INT, TERM, HUP, QUIT, TSTP, CONT, USR1, USR2, ABRT and ALRM are passed on anyway", "", kAsAlways},
     OptionRow{"raw", "", kAccepted, "lines are not changed unless asked for", "", kAsAlways},

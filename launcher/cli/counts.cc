@@ -2,16 +2,15 @@
 
 #include "base/text.h"
 #include "cli/options.h"
-#include "wireup/protocol.h"
 
 namespace tutti::launch::cli {
 
-Result<int> positive(const Given& given, std::size_t word) {
-  constexpr int kMost = wireup::kMostRanks;  // and of nothing else there are more
-  const auto value = text::parse_int(given.words[word]);
-  if (!value || *value < 1 || *value > kMost)
+Result<int> positive(const Given& given, std::int64_t most) {
+  const std::string& word = given.words[0];
+  const auto value = text::parse_int(word);
+  if (!value || *value < 1 || *value > most)
     return fail(Code::arg, given.spelling + " needs a whole number from 1 to " +
-                               std::to_string(kMost) + ", not '" + given.words[word] + "'");
+                               std::to_string(most) + ", not '" + word + "'");
   return static_cast<int>(*value);
 }
 
@@ -119,10 +118,7 @@ Result<void> cpus_per_rank(Draft& draft, const Given& given) {
 }
 
 Result<void> gpus_per_rank(Draft& draft, const Given& given) {
-  TUTTI_TRY(gpus, positive(given));
-  if (gpus > kMostGpusOfRank)
-    return fail(Code::arg, given.spelling + " " + given.words[0] + ": a rank has at most " +
-                               std::to_string(kMostGpusOfRank) + " GPUs");
+  TUTTI_TRY(gpus, positive(given, kMostGpusOfRank));
   draft.job.placement.gpus_per_rank = gpus;
   return {};
 }

@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "cli/cli.h"
+#include "wireup/protocol.h"
 
 namespace tutti::launch::cli {
 
@@ -105,7 +106,8 @@ struct SectionName {
 std::span<const SectionName> section_names();
 
 // Shared by the functions that apply: a whole number from 1, or an error naming both.
-Result<int> positive(const Given& given, std::size_t word = 0);
+// Of nothing there are more than ranks.
+Result<int> positive(const Given& given, std::int64_t most = wireup::kMostRanks);
 // "0-3,8" -> 0,1,2,3,8.
 Result<std::vector<int>> number_list(const Given& given, const std::string& text);
 Result<std::string> file_of(const Draft& draft, const Given& given);

@@ -2,6 +2,7 @@
 """Strangers where ranks meet by torchrun's variables, set by hand: they come first and say nothing, or garbage, or a
 byte now and then; they claim to be rank 1, many times; they hold rank 0's name, and ports that they saw or guessed; they scan all. Between
 two hosts with a key, on one host without, and what is said where the key is missing. board_test.py TALKER"""
+import errno
 import os
 import shutil
 import socket
@@ -146,8 +147,14 @@ def as_stranger():
 
 
 def squat(ports):
-    """Somebody on rank 0's host has its first ports, and says nonsense at one of them."""
-    holders = [socket.create_server(("", port)) for port in ports]
+    """Somebody on rank 0's host has these ports, and says nonsense at one of them. Where connections of the run before
+    have just ended nobody can listen, rank 0 neither."""
+    holders = []
+    for port in ports:
+        try:
+            holders.append(socket.create_server(("", port)))
+        except OSError as taken:
+            assert taken.errno == errno.EADDRINUSE, taken
 
     def lie():
         try:

@@ -1,6 +1,7 @@
 // From a debugger's output to the lines that a reader wants.
 #include <algorithm>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "job/watcher.h"
 
@@ -81,7 +82,7 @@ std::string shorten_stack(const std::string& text) {
     if (line[sharp] == '#') thread.add(line.substr(sharp));
   }
   frames += thread.text();
-  return frames.empty() ? "      " + std::string(text::trim(text)) + "\n" : frames;
+  return frames.empty() ? "      " + text::printable_lines(text::trim(text)) + "\n" : frames;
 }
 
 // The frame behind the last of MPI's.

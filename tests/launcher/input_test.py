@@ -68,7 +68,7 @@ def last_words(folder):
 
 
 def clear_words(folder):
-    refused("-np has a most, and it is said", "-np needs a whole number from 1 to 16777216, not '1000000000'",
+    refused("-np has a most, and it is said", "-np needs a whole number from 1 to 1048576, not '1000000000'",
             "-np", "1000000000", "true")
     for word, most in (("slots=2147483647", 1048576), ("port=70000", 65535)):
         hosts = file_of(folder, "many", f"a {word}\n".encode())
@@ -95,7 +95,7 @@ def clear_words(folder):
     refused("two ways to have hosts", "--launcher slurm and --virtual contradict each other", "--virtual", "--launcher", "slurm",
             "-H", "a,b", "true")
     refused("hosts have a most", "more than 1048576 hosts", "-H", "node[1-9999999]", "true")
-    for ranks in ("600000", "16777216"):
+    for ranks in ("600000", "1048576"):
         refused(f"{ranks} ranks are too many for a host", "are the most", "-np", ranks, "--oversubscribe", "true")
     descriptor = os.open(folder, os.O_RDONLY)
     done = run(PRUN, "-np", "1", "cat", stdin=descriptor)

@@ -51,21 +51,21 @@ void tell_others(Communicator& comm, const GpuLibrary::Id& id) {
   }
 }
 
+// Who says so is of no account: whoever knows the id is a member.
 bool has_heard(Communicator& comm, const GpuLibrary::Id& id) {
   p2p::Endpoint& endpoint = comm.runtime().endpoint;
-  p2p::Envelope wanted{comm.coll_context(), p2p::kAnySource, kFailedTag, 0};
+  const p2p::Envelope wanted{comm.coll_context(), p2p::kAnySource, kFailedTag, 0};
   p2p::Status status;
-  while (endpoint.probe(p2p::kAnySource, wanted, &status)) {
-    if (status.code != Code::ok) return false;  // somebody is gone, who is looked for elsewhere
+  while (p2p::KeptMessage* const message = endpoint.take(p2p::kAnySource, wanted, &status)) {
     std::array<std::byte, kMark> mark{};
-    wanted.source = status.source;
-    const p2p::Status got =
-        endpoint.recv_now(comm.peer(status.source), wanted,
-                          types::Buffer::plain(mark.data(), static_cast<Count>(mark.size())));
-    if (got.code == Code::ok && std::equal(mark.begin(), mark.end(), id.begin())) return true;
-    wanted.source = p2p::kAnySource;
+    p2p::Pending* const received = endpoint.recv_taken(
+        message, types::Buffer::plain(mark.data(), static_cast<Count>(mark.size())));
+    if (!received->done) endpoint.wait(received);
+    const Code code = received->status.code;
+    endpoint.release(received);
+    if (code == Code::ok && std::equal(mark.begin(), mark.end(), id.begin())) return true;
   }
-  return false;
+  return false;  // or somebody is gone, who is looked for elsewhere
 }
 
 // By rank; all members', alike.

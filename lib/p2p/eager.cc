@@ -192,13 +192,14 @@ bool Core::post_eager(PeerState& peer, Transfer* transfer, bool is_charged) {
 std::span<const std::byte> Core::stage(Transfer* transfer, std::uint64_t offset,
                                        std::size_t bytes) {
   if (transfer->buffer.device != nullptr) return {transfer->bounces->memory(), bytes};
-  if (transfer->staging == nullptr) {
+  if (transfer->staging == nullptr || transfer->staging_bytes < bytes) {
+    if (transfer->staging != nullptr) bytes_.give(transfer->staging, transfer->staging_bytes);
     transfer->holds = true;
     transfer->staging_bytes = bytes;
     transfer->staging = static_cast<std::byte*>(bytes_.take(bytes));
     transfer->staged = 0;
   }
-  if (transfer->staged == 0) {
+  if (transfer->staged != bytes) {
     types::pack(transfer->buffer, static_cast<types::Count>(offset), {transfer->staging, bytes});
     transfer->staged = bytes;
   }

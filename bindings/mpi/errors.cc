@@ -5,6 +5,9 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <new>
+#include <stdexcept>
+#include <system_error>
 
 #include "base/exit_status.h"
 #include "base/log.h"
@@ -120,6 +123,21 @@ Code refuse(Code code, std::string text) {
 Code refuse_on(comm::Communicator* where, Code code, std::string text) {
   trouble() = {.code = code, .text = std::move(text), .where = comm::CommRef::share(where)};
   return code;
+}
+
+Code thrown() {
+  constexpr const char* kNoMemory =
+      "there is not enough memory for this call (see ulimit -v, and the host's memory)";
+  std::free(std::exchange(process.reserve, nullptr));
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    return refuse(Code::no_mem, kNoMemory);
+  } catch (const std::length_error&) {
+    return refuse(Code::no_mem, kNoMemory);
+  } catch (const std::system_error& problem) {
+    return refuse(Code::other, problem.what());
+  }
 }
 
 namespace {

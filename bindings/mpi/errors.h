@@ -32,6 +32,10 @@ int raise_on(Session& session, const char* function, int code, const Trouble& wh
 // The same by a handler of no object: one given for what the call makes, or that of files.
 int raise_by(Errhandler& handler, const char* function, int code, const Trouble& why);
 
+// Of the exception that is being handled: notes in words what the library lacked, memory or else,
+// and gives the code. Any other is a callback's, and goes on to the program.
+[[gnu::cold]] Code thrown();
+
 // The error handler attached to a communicator or session; never null.
 Errhandler* errhandler_at(const Ref<Object>& attached);
 inline Errhandler* errhandler_on(comm::Communicator& comm) {

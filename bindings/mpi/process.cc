@@ -137,6 +137,8 @@ Result<void> make_world(world::ThreadLevel level) {
   process.tells_places = knobs.flag("TUTTI_BACKTRACE");
   process.gated = world->is_gated();
   process.watch = &world->watch();
+  constexpr std::size_t kReserve = std::size_t{64} << 10;
+  if (process.reserve == nullptr) process.reserve = std::malloc(kReserve);
   process.self_comm = &world->self_comm();
   process.self_comm->name = "MPI_COMM_SELF";
   open_recorder(*world, knobs.text("TUTTI_RECORD"));

@@ -33,6 +33,7 @@ struct Process {
   bool checks = true;                   // TUTTI_CHECKS
   bool gated = false;                   // one thread at a time below: world::World::is_gated
   bool tells_places = true;             // TUTTI_BACKTRACE, once it was read
+  void* reserve = nullptr;              // memory given back when there is none, for the words of it
   void* thread = nullptr;               // without a gate: that called last (CallScope::come_alone)
   int callbacks = 0;                    // without a gate: functions of the user's that we are in
   enqueue::CallStreams* streams = nullptr;  // null: no stream was made (streams.h)

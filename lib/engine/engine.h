@@ -130,6 +130,7 @@ class Run {
   void advance();
   void start(std::uint32_t step);
   void start_send(std::uint32_t index, const sched::Step& step);
+  Code bind();
   void watch(std::uint32_t index, p2p::Pending* request);
   void end_message(std::uint32_t index, p2p::Pending* request);
   void end_step(std::uint32_t index);

@@ -4,6 +4,7 @@
 // same peer. Ends of messages come from p2p's callbacks; they only count down and queue. One
 // loop (advance) starts what is queued, so nothing recurses however long a chain is. Receives
 // go first: a posted receive spares its message a copy.
+#include <new>
 #include <utility>
 
 #include "base/check.h"
@@ -53,13 +54,28 @@ void Run::message_done(p2p::Pending* request) {
   message->run->advance();
 }
 
+// Who lacks memory tells the others by its messages, as of any failure.
+Code Run::bind() {
+  try {
+    return memory_->bind(binding_, *program_);
+  } catch (const std::bad_alloc&) {
+    const Count units = program_->schedule.scratch + program_->most_swapped;
+    failure_.text = "there is not enough memory for " + std::to_string(units);
+    failure_.text += binding_.type == nullptr
+                         ? " bytes of results between its steps"
+                         : " elements between its steps, which span " +
+                               std::to_string(binding_.type->true_extent()) + " bytes each";
+    return Code::no_mem;
+  }
+}
+
 void Run::begin() {
   TUTTI_CHECK(done_, "a run is begun while it is under way");
   if (code_ != Code::ok) [[unlikely]]
     failure_ = {};  // of the last time
   code_ = Code::ok;
   done_ = false;
-  const Code bound = memory_->bind(binding_, *program_);
+  const Code bound = bind();
   conditions_ = program_->conditions;
   for (Message& message : messages_) message.started = false;
   unfinished_ = conditions_.size();

@@ -1,5 +1,6 @@
 // Scratch memory that stays warm: fresh pages of a long vector cost more than folding it.
 #include <algorithm>
+#include <limits>
 
 #include "engine/engine.h"
 
@@ -57,9 +58,11 @@ void ScratchPool::abandon(Piece piece) {
 std::byte* take_elements(ScratchPool& pool, Count count, const types::Datatype& type,
                          ScratchPool::Piece& piece, types::Device* device) {
   if (count == 0) return nullptr;
-  const Count stride = (count - 1) * type.extent();
+  Count stride = 0, bytes = 0;
+  if (__builtin_mul_overflow(count - 1, type.extent(), &stride) ||
+      __builtin_add_overflow(std::max(stride, -stride), type.true_extent(), &bytes))
+    bytes = std::numeric_limits<Count>::max();  // there is never so much
   const Count lowest = std::min<Count>(0, stride) + type.true_lower_bound();
-  const Count bytes = std::max(stride, -stride) + type.true_extent();
   constexpr std::uintptr_t kAlignment = 64;
   piece = pool.take(static_cast<std::size_t>(bytes) + kAlignment, device);
   // Element 0 is aligned, whatever lies before it.

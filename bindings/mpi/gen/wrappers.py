@@ -1,7 +1,8 @@
 """The C++ entry points: state and argument checks, 64-bit counts, then the body.
 
 For each function: `CallScope` (initialised? gate, watch record), handles to objects, one chain of
-checks, the body, narrowing of results, and the error handler when the body says so. A function
+checks, the body, narrowing of results, and the error handler when the body says so, or when memory
+ran out on the way: no exception of ours leaves an entry point. A function
 without a body raises MPI_ERR_UNSUPPORTED_OPERATION by name, or says first that a handle is bad.
 MPI_X is weak over strong PMPI_X.
 """
@@ -224,10 +225,18 @@ class Writer(Checks):
 
     def direct(self):
         yield EXPORTED + "%s {" % self.signature(True)
-        if self.f.is_silent:
+        body = "return body::%s(%s);" % (self.f.body_name(self.large),
+                                         ", ".join(p.name for p in self.params))
+        if not self.f.is_silent:
+            yield "  " + body
+        else:
             yield self.opening()
-        yield "  return body::%s(%s);" % (self.f.body_name(self.large),
-                                          ", ".join(p.name for p in self.params))
+            yield "  try {"
+            yield "    " + body
+            yield "  } catch (...) {"
+            yield "    thrown();"
+            yield "    return MPI_T_ERR_MEMORY;"
+            yield "  }"
         yield "}"
 
     def full(self):
@@ -244,6 +253,16 @@ class Writer(Checks):
         yield self.opening()
         yield "  if (!call.allowed()) [[unlikely]] return call.refuse(nullptr);"
         yield from self.objects()
+        yield "  try {"
+        for line in self.guarded(on, whose):
+            yield "  " + line
+        yield "  } catch (...) {"
+        yield "    return call.fail%s(thrown(), %s);" % (on, whose)
+        yield "  }"
+        yield "}"
+
+    def guarded(self, on, whose):
+        """What may run out of memory."""
         checks = list(self.checks())
         if checks:
             yield "  if (call.checks() &&"
@@ -261,7 +280,6 @@ class Writer(Checks):
             if self.large and p.kind == "DATATYPE" and p.is_pointer_out and p.direction == "out":
                 yield "  types::mark_large(*type_of(*%s));" % p.name
         yield "  return MPI_SUCCESS;"
-        yield "}"
 
     def lines(self, bodies):
         if self.f.body_name(self.large) not in bodies:

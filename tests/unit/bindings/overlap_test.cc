@@ -11,7 +11,7 @@ namespace {
 bool apart(const void* a, mpi::Count a_count, const types::Datatype* a_type, const void* b,
            mpi::Count b_count, const types::Datatype* b_type) {
   return mpi::good_disjoint(mpi::memory_of(a, a_count, a_type), mpi::memory_of(b, b_count, b_type),
-                         "a", "b");
+                            "a", "b");
 }
 
 }  // namespace

@@ -96,10 +96,15 @@ void Attempt::begin_round(std::int64_t now) {
 
 bool Attempt::is_long_without_answer(std::int64_t now) {
   if (has_won() || failed_ || is_short_ || now < complain_at_ns_) return false;
-  const bool talks = std::any_of(tries_.begin(), tries_.end(),
-                                 [](const auto& one) { return one->state == Try::State::shaking; });
-  if (!talks) complain_at_ns_ = now + kSilenceNs;
-  return !talks;
+  if (is_talking()) return false;
+  complain_at_ns_ = now + kSilenceNs;
+  return true;
+}
+
+bool Attempt::is_talking() const {
+  return has_won() || std::any_of(tries_.begin(), tries_.end(), [](const auto& one) {
+           return one->state == Try::State::shaking;
+         });
 }
 
 void Attempt::reap(std::int64_t now) {
@@ -114,6 +119,7 @@ void Attempt::start(std::size_t candidate, std::int64_t now) {
   errno = 0;
   auto fd = start_connecting(candidates_[candidate], own_.congestion);
   lacks_files_ = !fd && errno == EMFILE;
+  if (fd && fd->get() >= peer_.below) fd = fail(Code::no_mem, "too few files are left for it");
   is_short_ = !fd && fd.error().code == Code::no_mem;
   if (!fd) {
     outcomes_[candidate] = fd.error().text;
@@ -127,7 +133,7 @@ void Attempt::start(std::size_t candidate, std::int64_t now) {
   // On a quiet network the connection stands at once; then the peer hears of us even if this
   // rank goes on to compute.
   pollfd soon{one->fd.get(), POLLOUT, 0};
-  if (::poll(&soon, 1, kFirstWaitMs) > 0) advance(*one);
+  if (::poll(&soon, 1, peer_.rail == 0 ? kFirstWaitMs : 0) > 0) advance(*one);
   tries_.push_back(std::move(one));
 }
 
@@ -175,7 +181,10 @@ void Attempt::advance(Try& one) {
 }
 
 void Attempt::end(Try& one, TryEnd answer, const std::string& why) {
-  if (answer == TryEnd::turned_away) heard_ns_ = now_ns();
+  if (answer == TryEnd::turned_away) {
+    heard_ns_ = now_ns();
+    was_turned_away_ = was_turned_away_ || one.handshake.is_challenged();
+  }
   if (answer == TryEnd::never) failed_ = true;
   if (answer != TryEnd::no) is_worth_more_ = true;
   outcomes_[one.candidate] = why;

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,6 +29,8 @@ class Attempt {
   struct Whom {
     int rank;
     int rail = 0;
+    // Its sockets are descriptors below this one: others are kept.
+    std::int64_t below = std::numeric_limits<std::int64_t>::max();
   };
   Attempt(const Identity& own, Whom peer, std::vector<SocketAddress> candidates, Poller& poller,
           Lives lives);
@@ -44,6 +47,9 @@ class Attempt {
   bool is_long_without_answer(std::int64_t now);
   // This rank itself lacks what a connection takes; the peer has nothing to do with it.
   bool is_short() const { return is_short_; }
+  // The peer let go of this rank when it had proved itself.
+  bool was_turned_away() const { return was_turned_away_; }
+  bool is_talking() const;                           // the peer may be about to take it
   bool lacks_files() const { return lacks_files_; }  // is_short, by this process's own limit
   // Whether the peer may have seen who we are: then it decides, too, which connection stays.
   bool has_introduced_itself() const { return introduced_; }
@@ -78,7 +84,7 @@ class Attempt {
   std::int64_t complain_at_ns_;
   std::int64_t next_at_ns_ = 0;  // when the next candidate may be tried
   bool introduced_ = false;
-  bool is_short_ = false, lacks_files_ = false;
+  bool was_turned_away_ = false, is_short_ = false, lacks_files_ = false;
   bool failed_ = false;
 };
 

@@ -73,6 +73,7 @@ class Initiator {
   const std::string& reason() const { return reason_; }
   // Refused: whether by what the peer itself said, which knows the secret. It will say it again.
   bool is_for_good() const { return peer_answered_ && !is_challenged_; }
+  bool is_challenged() const { return is_challenged_; }  // and has sent its proof
 
  private:
   Outcome take_challenge(BlobView bytes, Blob& answer);

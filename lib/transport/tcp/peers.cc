@@ -2,9 +2,11 @@
 #include "transport/tcp/peers.h"
 
 #include <sys/random.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "base/clock.h"
@@ -112,14 +114,40 @@ Result<Slot*> Peers::wish(int rank, BlobView address) {
 
 Slot& Peers::wish_rail(int rank, int rail) {
   Slot& further = slot(rank, rail);
-  begin(further);
+  if (!further.is_given_up) begin(further);
   return further;
+}
+
+std::int64_t Peers::kept_from(int rail) const {
+  if (rail == 0) return std::numeric_limits<std::int64_t>::max();
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  const auto most = static_cast<std::int64_t>(std::min<rlim_t>(limit.rlim_cur, 1 << 30));
+  return most - own_.ranks - most / static_cast<std::int64_t>(Reception::kOurShare);
+}
+
+bool Peers::is_in_vain(const Slot& wish) {
+  const Attempt& attempt = *wish.attempt;
+  return wish.rail > 0 && !attempt.is_talking() &&
+         (attempt.is_short() || attempt.was_turned_away());
+}
+
+void Peers::give_up(Slot& rail, Shortage of_files) {
+  rail.attempt.reset();
+  rail.is_given_up = true;
+  if (std::exchange(has_told_of_rails_, true)) return;
+  const std::string why = of_files == Shortage::there
+                              ? "it turned one away, since it may open too few files"
+                              : "this process may open too few files; " + advice_on_files();
+  log::warn(explain(rail, "has fewer rails from here than TUTTI_TCP_RAILS=" +
+                              std::to_string(own_.rails) + ", and so may others: " + why)
+                .text);
 }
 
 void Peers::begin(Slot& slot) {
   if (slot.stream || slot.attempt || slot.is_over || this->slot(slot.rank).is_over) return;
   slot.attempt =
-      std::make_unique<Attempt>(own_, Attempt::Whom{slot.rank, slot.rail},
+      std::make_unique<Attempt>(own_, Attempt::Whom{slot.rank, slot.rail, kept_from(slot.rail)},
                                 order_candidates(this->slot(slot.rank).theirs, interfaces_,
                                                  static_cast<std::size_t>(slot.rail)),
                                 poller_, [this, rank = slot.rank] { return lives(rank); });
@@ -138,6 +166,10 @@ void Peers::welcome(Guest guest) {
   Slot& from = slot(guest.handshake.peer(), guest.handshake.rail());
   // It has a link already, or none any more: this one closes.
   if (from.stream || from.is_over || slot(from.rank).is_over) return;
+  if (guest.fd.get() >= kept_from(from.rail)) {
+    if (!from.attempt) give_up(from, Shortage::here);
+    return;
+  }
   const bool ours_goes_first = from.attempt && from.attempt->has_introduced_itself() &&
                                !from.attempt->has_failed() && wireup_.rank() < from.rank;
   if (ours_goes_first) {
@@ -157,7 +189,7 @@ void Peers::establish(Slot& slot, UniqueFd fd, const LinkSession& session) {
   poller_.add(number, EPOLLIN | EPOLLOUT, slot.stream.get());  // OUT once: the link is ready
   slot.stream->expect_room();
   open_.push_back(&slot);
-  heat(*slot.stream);
+  heat(slot);
 }
 
 void Peers::settle(Slot& slot) {
@@ -191,6 +223,10 @@ void Peers::tick() {
   for (Slot* each : unsettled_)
     if (each->attempt) {
       each->attempt->tick(now);
+      if (is_in_vain(*each)) {
+        give_up(*each, each->attempt->is_short() ? Shortage::here : Shortage::there);
+        continue;
+      }
       if (each->attempt->is_short()) tell_of_shortage(*each);
       if (each->attempt->is_long_without_answer(now))
         log::warn(explain(*each, "does not answer by tcp: " + each->attempt->reasons() +
@@ -236,7 +272,7 @@ int Peers::serve() {
   if (poller_.serve() > 0)
     for (Slot* each : open_) {
       const int got = each->stream->take_events();
-      if (got > 0) heat(*each->stream);
+      if (got > 0) heat(*each);
       events += got;
     }
   tick();
@@ -257,14 +293,20 @@ Error Peers::explain(const Slot& slot, const std::string& what) const {
   return Error{Code::proc_aborted, wireup_.name_of(slot.rank) + " " + what};
 }
 
-void Peers::heat(Stream& stream) {
+// A rail takes no first connection's place: what opens and ends messages comes by that.
+void Peers::heat(const Slot& slot) {
   for (Hot& each : hot_)
-    if (each.stream == &stream) {
+    if (each.stream == slot.stream.get()) {
       each.fruitless = 0;
       return;
     }
-  if (hot_.size() == kMostHot) hot_.erase(hot_.begin());
-  hot_.push_back({&stream, 0});
+  if (hot_.size() == kMostHot) {
+    auto coldest =
+        std::find_if(hot_.begin(), hot_.end(), [](const Hot& each) { return each.is_rail; });
+    if (coldest == hot_.end() && slot.rail > 0) return;
+    hot_.erase(coldest == hot_.end() ? hot_.begin() : coldest);
+  }
+  hot_.push_back({slot.stream.get(), slot.rail > 0, 0});
 }
 
 void Peers::cool(const Stream* stream) {

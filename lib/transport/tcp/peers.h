@@ -4,7 +4,10 @@
 // rank's does. The higher rank gives its own attempt up when the lower one calls. The lower rank,
 // called while its own attempt has introduced itself already, keeps the caller waiting until that
 // has ended. So it is with each of the rails (TUTTI_TCP_RAILS), which are further connections to a
-// peer: beside the first one, numbered from 1, made when a long message first takes them.
+// peer: beside the first one, numbered from 1, made when a long message first takes them. Rails
+// leave as many descriptors free as first connections and visitors may need; a rail that would take
+// one of those, here or at the peer, is given up, and what it would carry goes by the first
+// connection.
 #pragma once
 
 #include <memory>
@@ -29,6 +32,7 @@ struct Slot {
   std::unique_ptr<Attempt> attempt;
   std::unique_ptr<Guest> guest;  // waits for the end of `attempt`
   bool is_over = false;          // said goodbye, or is gone
+  bool is_given_up = false;      // a rail for which one of both ranks has no descriptor
   // When the daemon was first seen to call it gone, or another connection to it broke.
   std::int64_t doomed_at_ns = 0;
 };
@@ -49,6 +53,7 @@ class Peers {
   // Begin to connect, unless a connection stands or is on its way.
   Result<Slot*> wish(int rank, BlobView address);
   Slot& wish_rail(int rank, int rail);  // to a peer that was wished for
+  Slot& first_slot(int rank) { return slot(rank); }
   // Another link has lost this peer: nothing of it is read any more.
   void drop(int rank);
   int pull_hot();  // reads where something arrived lately
@@ -71,6 +76,10 @@ class Peers {
   void establish(Slot& slot, UniqueFd fd, const LinkSession& session);
   void tick();
   void tell_of_shortage(const Slot& slot);
+  std::int64_t kept_from(int rail) const;  // descriptors from this one on
+  static bool is_in_vain(const Slot& wish);
+  enum class Shortage : std::uint8_t { here, there };
+  void give_up(Slot& rail, Shortage of_files);
   void look_for_files(std::int64_t now);
   void settle(Slot& slot);
   int bury(Slot& slot);
@@ -80,7 +89,7 @@ class Peers {
   void lose(Slot& slot, Error why);
   void tell_of_lost();
   Error explain(const Slot& slot, const std::string& what) const;
-  void heat(Stream& stream);
+  void heat(const Slot& slot);
   void cool(const Stream* stream);
 
   // A peer that is lost on one of its connections, and why. It is told of when the others, whose
@@ -91,6 +100,7 @@ class Peers {
   };
   struct Hot {
     Stream* stream;
+    bool is_rail;
     int fruitless;
   };
 
@@ -109,7 +119,8 @@ class Peers {
   std::vector<Slot*> open_;                                            // with a stream
   std::vector<Hot> hot_;
   std::vector<Lost> lost_;
-  bool has_told_ = false;  // that descriptors are short
+  bool has_told_ = false;           // that descriptors are short
+  bool has_told_of_rails_ = false;  // that there are fewer
   NoFiles no_files_;
   std::int64_t ticked_ns_ = 0;
   std::int64_t streams_ticked_ns_ = 0;

@@ -20,7 +20,6 @@ namespace {
 
 constexpr std::size_t kMostVisitors = 256;
 constexpr std::size_t kFewestVisitors = 8;
-constexpr std::size_t kOurShare = 8;                // visitors get this part of the descriptors
 constexpr std::int64_t kHelloNs = 10'000'000'000;   // to introduce oneself
 constexpr std::int64_t kProofNs = 600'000'000'000;  // a rank that computes may answer late
 constexpr int kAcceptsPerCall = 64;
@@ -29,7 +28,7 @@ constexpr int kLookMs = 100;  // while somebody waits, or we are full
 std::size_t share_of_descriptors() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kFewestVisitors;
-  const auto share = static_cast<std::size_t>(limit.rlim_cur / kOurShare);
+  const auto share = static_cast<std::size_t>(limit.rlim_cur / Reception::kOurShare);
   return std::clamp(share, kFewestVisitors, kMostVisitors);
 }
 

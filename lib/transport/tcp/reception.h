@@ -31,6 +31,7 @@ struct Guest {
 
 class Reception {
  public:
+  static constexpr std::size_t kOurShare = 8;  // visitors get this part of the descriptors
   explicit Reception(const Identity& own);
   ~Reception();
 

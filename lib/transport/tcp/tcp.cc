@@ -25,17 +25,24 @@ constexpr std::size_t kRailFrame = std::size_t{128} << 10;
 
 class TcpLink final : public Link {
  public:
-  explicit TcpLink(Slot& slot) : slot_(slot) {}
+  // first: the peer's ordered one, by which goes what was meant for a rail that cannot be had.
+  TcpLink(Slot& slot, Slot& first) : slot_(slot), first_(first) {}
 
   bool try_post(const FrameView& frame) override {
-    return slot_.stream != nullptr && slot_.stream->try_send(frame);
+    Stream* const by = stream();
+    return by != nullptr && by->try_send(frame);
   }
   bool has_unsent() const override {
-    return slot_.stream != nullptr && slot_.stream->has_pending();
+    const Stream* const by = stream();
+    return by != nullptr && by->has_pending();
   }
 
  private:
+  Stream* stream() const {
+    return (slot_.stream == nullptr && slot_.is_given_up ? first_ : slot_).stream.get();
+  }
   Slot& slot_;
+  Slot& first_;
 };
 
 class TcpTransport final : public Transport {
@@ -73,11 +80,12 @@ class TcpTransport final : public Transport {
 
   Result<std::unique_ptr<Link>> connect(const Peer& peer, BlobView address) override {
     TUTTI_TRY(slot, peers_.wish(peer.rank, address));
-    return std::unique_ptr<Link>(std::make_unique<TcpLink>(*slot));
+    return std::unique_ptr<Link>(std::make_unique<TcpLink>(*slot, *slot));
   }
   std::unique_ptr<Transport> rail(int number) override;
   std::unique_ptr<Link> connect_rail(int rank, int number) {
-    return std::make_unique<TcpLink>(peers_.wish_rail(rank, number));
+    Slot& first = peers_.first_slot(rank);
+    return std::make_unique<TcpLink>(peers_.wish_rail(rank, number), first);
   }
   void drop(int peer) override { peers_.drop(peer); }
 

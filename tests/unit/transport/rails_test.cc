@@ -1,5 +1,6 @@
 // tcp's rails: further connections to each peer, beside its ordered one.
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -81,6 +82,31 @@ TEST_CASE("each rail carries frames, with any security, whoever connects first",
         REQUIRE(each.payload == pattern(30'000, 3));
       REQUIRE(rig[rank].sink.gone.empty());
     }
+  }
+}
+
+TEST_CASE("for want of descriptors what a rail would carry goes by the first connection",
+          "[tcp][rails]") {
+  for (const bool is_called : {false, true}) {
+    Rig rig({0, 1}, with_rails());
+    const Peer peer = rig.peer(0, 1);
+    const Blob address = rig[1].transport("tcp")->address();
+    const auto first = *lines_of(rig[0])[0]->connect(peer, address);
+    post(rig, *first, 1, pattern(1000, 1));
+    rlimit before{};
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+    rlimit few = before;
+    const UniqueFd lowest(::dup(0));
+    few.rlim_cur = static_cast<rlim_t>(lowest.get()) + 4;
+    // The other rank finds that there are few when it is called.
+    if (!is_called) REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
+    std::vector<std::unique_ptr<Link>> links = connect_all(rig[0], peer, address);
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
+    for (const auto& link : links) post(rig, *link, 1, pattern(1000, 1));
+    rig.until([&] { return rig[1].sink.frames.size() == 2 + kRails; });
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+    CHECK(rig[0].sink.gone.empty());
+    CHECK(rig[1].sink.gone.empty());
   }
 }
 

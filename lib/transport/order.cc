@@ -63,10 +63,14 @@ Opened open_all(const Surroundings& around) {
       continue;
     }
     auto transport = kind.open(around);
-    if (transport)
+    if (transport) {
       add(opened, std::move(*transport));
-    else
-      opened.left_out.push_back(std::string(kind.name) + ": " + transport.error().text);
+      continue;
+    }
+    // What the user has said wrong stands first.
+    auto& left_out = opened.left_out;
+    left_out.insert(transport.error().code == Code::arg ? left_out.begin() : left_out.end(),
+                    std::string(kind.name) + ": " + transport.error().text);
   }
   return opened;
 }

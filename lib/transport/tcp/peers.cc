@@ -66,7 +66,7 @@ Result<void> Peers::listen(Family family, const std::string& interfaces) {
   TUTTI_TRY(wanted, InterfaceList::parse(interfaces));
   interfaces_ = usable_interfaces(family, wanted);
   if (interfaces_.empty() && !wanted.is_empty())
-    return fail(Code::other, "TUTTI_INTERFACES=" + interfaces + ": none of those is up here");
+    return fail(Code::arg, "TUTTI_INTERFACES=" + interfaces + ": none of those is up here");
   if (interfaces_.empty()) return fail(Code::other, "no network interface is up");
   if (!poller_.is_open()) return fail(Code::other, "out of file descriptors");
   std::size_t used[2] = {0, 0};

@@ -37,7 +37,7 @@ Result<DeviceNames> devices_of(const InterfaceList& wanted) {
     return found;
   }
   const auto interfaces = interfaces_that_are(wanted);
-  if (interfaces.empty()) return fail(Code::other, "none of TUTTI_INTERFACES is up here");
+  if (interfaces.empty()) return fail(Code::arg, "none of TUTTI_INTERFACES is up here");
   const auto add = [&found](const std::string& name) {
     found.all += (found.all.empty() ? "" : ",") + name;
   };

@@ -33,6 +33,16 @@ TEST_CASE("a link that is not used says why", "[pick]") {
   REQUIRE(all.find("shm: this rank is alone on its host") != std::string::npos);
 }
 
+TEST_CASE("what a user has said wrong is the first of the reasons", "[pick]") {
+  for (const char* knob : {"TUTTI_TCP_CONGESTION", "TUTTI_INTERFACES"}) {
+    Rig rig({0, 1}, knobs_with({{knob, "nosuch"}}));
+    const auto picked = pick_between(rig, 0, 1);
+    REQUIRE_FALSE(picked.has_value());
+    const std::string start = std::string("tcp: ") + knob + "=nosuch: ";
+    REQUIRE(picked.error().text.starts_with("no link reaches rank 1 (host 1): " + start));
+  }
+}
+
 TEST_CASE("a peer that no permitted link reaches is named with every reason", "[pick]") {
   Rig rig({0, 0, 1}, knobs_with({{"TUTTI_LINK", "shm"}}));
   REQUIRE(pick_between(rig, 0, 1).has_value());

@@ -192,7 +192,8 @@ Result<void> Ranks::check_open_files(const control::Launch& launch) const {
                                std::to_string(open_files_limit_.rlim_max) + " there; at least " +
                                std::to_string(needed) + " are needed for " +
                                std::to_string(launch.ranks.size()) +
-                               " ranks: raise it, or start fewer ranks there");
+                               (launch.ranks.size() == 1 ? " rank" : " ranks") +
+                               ": raise it, or start fewer ranks there");
 }
 
 // Ranks that nothing comes in between do without: a host that has no room for it says nothing.

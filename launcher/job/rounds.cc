@@ -167,10 +167,9 @@ Rounds::Stop Rounds::gather() {
   return {status::of(status::ExitStatus::no_allocation),
           "only " + counted(own_hosts_.size() + request_.meeting->waiting().size(), "host") +
               " came to port " + std::to_string(request_.meeting->port()) + " within " +
-              seconds_text(limit_s) + " s, " +
+              seconds_text(limit_s) + " s; needed: " +
               (by_slots_ ? counted(static_cast<std::size_t>(ranks_wanted()), "slot")
-                         : counted(least_, "host")) +
-              " are needed"};
+                         : counted(least_, "host"))};
 }
 
 // The order of those who wait: --node-rank first, then where they sat, then as they came.

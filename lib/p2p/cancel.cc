@@ -9,6 +9,7 @@
 //         sending              posts no more, and says how much it posted: cut
 //   recv: posted               ends at once
 //         matched              cuts the sender's offer instead of answering it
+//         awaiting             likewise; ends when the sender has said ready
 //         granted              ends when all has come that was sent
 //         getting              ends with the part under way
 //
@@ -18,6 +19,7 @@
 
 #include "base/check.h"
 #include "p2p/core.h"
+#include "p2p/device_reads.h"
 
 namespace tutti::p2p {
 
@@ -60,7 +62,11 @@ void Core::cancel_transfer(Transfer* transfer, Code code) {
     case Phase::offered:
     case Phase::unconfirmed:
       transfer->failure = code;
+      if (transfer->phase == Phase::offered) DeviceReads(*this).tell_ready(transfer);
       return queue_recall(peer(transfer->peer), transfer->id);
+    case Phase::awaiting:
+      transfer->failure = code;
+      return queue_cut(peer(transfer->peer), transfer->remote, 0, code);
     case Phase::placed:
       transfer->status.code = code;
       return;
@@ -124,7 +130,10 @@ void Core::on_cut(int from, const transport::FrameHeader& header) {
                                          "cut");
   if (transfer == nullptr) return;
   if (transfer->failure == Code::ok) transfer->failure = code_of(header.tag);
-  if (!is_received) return fail_with(transfer, transfer->failure);
+  if (!is_received) {
+    if (!is_asked) DeviceReads(*this).tell_ready(transfer);
+    return fail_with(transfer, transfer->failure);
+  }
   // Parts of it may come after this.
   transfer->total = std::min(transfer->total, header.length);
   end_received(from, header, transfer);

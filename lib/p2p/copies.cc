@@ -73,6 +73,8 @@ void Core::end_copy(Transfer* transfer, Bounce* bounce, bool ok) {
     if (use == Bounce::Use::unpack) arrived_bytes_ -= bounce->bytes;
     if (use == Bounce::Use::fence) transfer->waits_exposed = false;
     give_bounce(bounce);
+    if (use == Bounce::Use::fence && transfer->phase == Phase::offered)
+      return DeviceReads(*this).tell_ready(transfer);
     if (use == Bounce::Use::piece && transfer->phase == Phase::offered)
       return DeviceReads(*this).end_packed(transfer);
     if ((use == Bounce::Use::get || use == Bounce::Use::ready) && transfer->phase == Phase::getting)

@@ -181,7 +181,7 @@ class Core final : public transport::Sink {
 
   // device_get.cc
   bool is_read(const PeerState& peer, const Transfer& transfer) const;
-  bool is_exposed(PeerState& peer, Transfer* transfer);
+  void expose_once(PeerState& peer, Transfer* transfer);
   Result<void> expose(const PeerState& peer, Transfer* transfer, const types::Buffer& where);
   Result<void> expose_device(const PeerState& peer, Transfer* transfer);
   static const BulkLink* reader_of(const PeerState& peer, MemoryKind kind);

@@ -102,6 +102,7 @@ int Core::pump_data(Transfer* transfer) {
   const bool is_moved =
       transfer->by_link && (path->link->kinds() & kinds_of(transfer->buffer.kind())) != 0;
   if (transfer->buffer.device != nullptr && !is_moved) return pump_bounces(to, *path, transfer);
+  if (is_moved && transfer->waits_exposed) return 0;
   const bool lies_flat = is_moved || transfer->buffer.is_contiguous();
   const std::size_t most = lies_flat ? path->max_frame : std::min(path->max_frame, kMostStaged);
   transport::FrameHeader header;

@@ -1,11 +1,12 @@
 // Long messages out of a device's memory, read by the receiver's device.
 //
-// The sender's offer carries the key of its memory as that device's vendor exports it, once what
-// the caller gave the device before has ended: nobody else can wait for that. The receiver's device
-// copies it, and the message is taken. What neighbours cannot read where it lies is packed for them
-// (device_pieces.cc). Where anything is refused, on either side, the message goes by frames as if
-// nobody had asked.
+// The sender's offer carries the key of its memory as that device's vendor exports it. The
+// receiver's device copies it, once what the sender's caller gave the device before has ended, for
+// which the sender alone can wait (device_ready.cc), and the message is taken. What neighbours
+// cannot read where it lies is packed for them (device_pieces.cc). Where anything is refused, on
+// either side, the message goes by frames as if nobody had asked.
 #include <algorithm>
+#include <utility>
 
 #include "base/log.h"
 #include "p2p/core.h"
@@ -84,11 +85,9 @@ Result<void> Core::expose_device(const PeerState& peer, Transfer* transfer) {
   return exposed;
 }
 
-// Whether this message may be opened: if its peer shall read it, it then has a region. Otherwise it
-// goes by frames.
-bool Core::is_exposed(PeerState& peer, Transfer* transfer) {
-  if (transfer->was_exposed) return !transfer->waits_exposed;
-  transfer->was_exposed = true;
+// If its peer shall read this message, it then has a region. Otherwise it goes by frames.
+void Core::expose_once(PeerState& peer, Transfer* transfer) {
+  if (std::exchange(transfer->was_exposed, true)) return;
   transfer->holds = true;
   if (!is_read(peer, *transfer)) {
     peer.unasked.take(transfer->total);
@@ -96,14 +95,14 @@ bool Core::is_exposed(PeerState& peer, Transfer* transfer) {
     peer.takes_moved = link_moves(peer, *transfer);
     const bool has_way = !peer.readers.empty() || peer.takes_moved;
     peer.takes_staged |= !has_way && peer.rank != wireup_.rank();
-    if (!transfer->by_link) return true;
+    if (!transfer->by_link) return;
   } else if (const auto exposed = expose_device(peer, transfer); !exposed) {
     if (peer.why_staged != exposed.error().text) {
       peer.why_staged = exposed.error().text;
       log::explain("messages to rank " + std::to_string(peer.rank) +
                    " go through host memory: " + peer.why_staged);
     }
-    return true;
+    return;
   }
   transfer->waits_exposed = true;
   begin_copy(transfer);
@@ -112,7 +111,6 @@ bool Core::is_exposed(PeerState& peer, Transfer* transfer) {
     DeviceReads::pack(transfer, 0, transfer->packed, fence);
   else
     transfer->buffer.device->await_caller(fence);
-  return !transfer->waits_exposed;
 }
 
 // Where the link is to write into our device's memory, what the caller gave that before comes

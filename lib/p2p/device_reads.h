@@ -16,6 +16,13 @@ class DeviceReads {
   void end_packed(Transfer* transfer);
   bool on_emptied(int from, const transport::FrameHeader& header);
 
+  // Of a receive whose message was offered before its data were there: it asks for word of them.
+  void await_data(PeerState& from, Transfer* transfer);
+  void on_ready(int from, const transport::FrameHeader& header);
+  // Of the send of such a message: its receiver has that word, if it has asked for it.
+  void tell_ready(Transfer* transfer);
+  void on_awaited(int from, const transport::FrameHeader& header);
+
   // Of a receive, whose message this link could read: whether it comes in frames, as these are
   // quicker here. They are asked for then.
   bool comes_in_frames(PeerState& from, const BulkLink& reader, Transfer* transfer);

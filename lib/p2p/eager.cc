@@ -119,19 +119,27 @@ void Core::post_to_who_left(PeerState& peer, Transfer* transfer) {
   if (!is_plain || !post_eager(peer, transfer, true)) fail_with(transfer, peer.failure);
 }
 
-// Posts the frame that opens a message. False: no room, nothing happened.
+// Posts the frame that opens a message. False: no room, or the device is about to have packed it;
+// nothing happened. What the device's caller keeps it from is offered: its data follow.
 bool Core::post_first(PeerState& peer, Transfer* transfer) {
   if (peer.left) [[unlikely]] {
     post_to_who_left(peer, transfer);
     return true;
   }
   const bool is_of_device = transfer->buffer.device != nullptr;
-  if (is_of_device && !is_exposed(peer, transfer)) return false;
-  if (transfer->total <= peer.eager_bytes && (!is_of_device || transfer->region == nullptr)) {
-    if (is_of_device) [[unlikely]] {
-      if (!is_packed(transfer)) return false;
-      if (transfer->failure != Code::ok) become_word(transfer);
+  if (is_of_device) [[unlikely]]
+    expose_once(peer, transfer);
+  const bool is_whole =
+      transfer->total <= peer.eager_bytes && (!is_of_device || transfer->region == nullptr);
+  if (is_of_device) [[unlikely]] {
+    const bool is_there = is_whole ? is_packed(transfer) : !transfer->waits_exposed;
+    if (!is_there) {
+      if (!transfer->buffer.device->stands_behind_caller()) return false;
+      return post_offer(peer, transfer);
     }
+    if (is_whole && transfer->failure != Code::ok) become_word(transfer);
+  }
+  if (is_whole) {
     if (cost_of(transfer->total) <= peer.credit) return post_eager(peer, transfer, true);
     explain_flood(peer);
     const bool goes_along = transfer->total <= kBesideRecord;

@@ -29,6 +29,7 @@ bool is_moving(const Transfer& transfer) {
     case Phase::sending:
     case Phase::placed:
     case Phase::matched:
+    case Phase::awaiting:
     case Phase::granted:
     case Phase::getting:
       return true;

@@ -37,6 +37,12 @@ bool Core::OwnFrames::on_frame(int from, const transport::FrameHeader& header,
       return DeviceReads(core_).on_emptied(from, header);
     case Kind::refilled:
       return DeviceReads(core_).on_refilled(from, header);
+    case Kind::awaited:
+      DeviceReads(core_).on_awaited(from, header);
+      return true;
+    case Kind::ready:
+      DeviceReads(core_).on_ready(from, header);
+      return true;
     case Kind::goodbye:
       core_.on_goodbye(core_.peer(from));
       return true;

@@ -233,6 +233,7 @@ void Core::lose_transfer(Transfer* transfer, Code code) {
     case Phase::unconfirmed:
     case Phase::offered:
     case Phase::placed:
+    case Phase::awaiting:
     case Phase::granted:
       return fail_with(transfer, code);
     case Phase::sending:  // pump() ends it

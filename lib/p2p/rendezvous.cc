@@ -21,6 +21,7 @@
 
 #include "base/log.h"
 #include "p2p/core.h"
+#include "p2p/device_reads.h"
 
 namespace tutti::p2p {
 namespace {
@@ -46,11 +47,12 @@ bool Core::post_offer(PeerState& peer, Transfer* transfer) {
   if (is_of_device && !key.empty()) {
     if (transfer->total > kMostDeviceKept) header.flags = 0;
     header.flags |= transfer->scratch == nullptr ? kOfDevice : kOfDevice | kPacked;
+    if (transfer->waits_exposed) header.flags |= kNotYet;
   }
   const std::uint32_t cost = key_cost_of(key.size());
   peer.credit -= cost;
   transfer->phase = Phase::offered;
-  transfer->is_asked_back = false;
+  transfer->is_asked_back = transfer->is_awaited = false;
   if (peer.link->try_post({&header, key.data(), key.size(), nullptr})) {
     ++counted_.offers_sent;
     count_sent(peer, header.length);
@@ -100,7 +102,7 @@ void Core::note_offer(Transfer* transfer, const transport::FrameHeader& header,
   transfer->remote = high_of(header.cookie);
   transfer->moved = 0;
   transfer->key.assign(key.begin(), key.end());
-  transfer->key_flags = header.flags & (kOfDevice | kPacked);
+  transfer->key_flags = header.flags & (kOfDevice | kPacked | kNotYet);
 }
 
 void Core::answer(Transfer* transfer) {
@@ -112,6 +114,7 @@ void Core::answer(Transfer* transfer) {
   }
   const bool is_own = transfer->peer == wireup_.rank() && transfer->total > 0;
   if (is_own && start_own_copy(transfer)) return;
+  if ((transfer->key_flags & kNotYet) != 0) return DeviceReads(*this).await_data(from, transfer);
   if (transfer->total > 0 && !transfer->key.empty() && start_get(from, transfer)) return;
   if (start_move(from, transfer)) return;
   grant(from, transfer);

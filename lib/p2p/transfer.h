@@ -26,6 +26,7 @@ namespace tutti::p2p {
 //          waiting -> offered -> complete                         rendezvous by get
 //   recv:  waiting -> posted -> [placed] -> complete              eager
 //          posted -> matched -> granted or getting -> complete   rendezvous
+//                 ... matched -> awaiting -> matched ...         whose data are not there yet
 //   all:   ... -> [copying] -> complete                           a device still works for it
 enum class Phase : std::uint8_t {
   unused,
@@ -37,6 +38,7 @@ enum class Phase : std::uint8_t {
   posted,
   placed,
   matched,
+  awaiting,
   granted,
   getting,
   copying,
@@ -104,8 +106,8 @@ struct alignas(kCacheLine) Transfer final : Pending, MatchNode {
   // Outgoing, in order; and one that a transport reads into.
   Bounce *bounces = nullptr, *last_bounce = nullptr, *reading = nullptr;
   std::byte* scratch = nullptr;  // of a send: the device's, packed into for its reader
-  // Of a send: its exposing was tried, and waits for the device.
-  bool was_exposed = false, waits_exposed = false;
+  // Of a send: its exposing was tried, and waits for the device; its receiver waits for that.
+  bool was_exposed = false, waits_exposed = false, is_awaited = false;
   std::uint64_t came = 0;      // of a receive that was too short: the bytes of its message
   std::uint8_t key_flags = 0;  // of a receive: what `key` is of, as its offer's flags say
   bool by_link = false;        // a link moves that memory itself, and its device waits for none

@@ -12,6 +12,8 @@
 //     have been read: 1, and so many more messages of this size that need not be offered)
 //   emptied  none        bytes read        sender's id | receiver's id    refilled
 //   refilled none        0: none comes     receiver's id                  -
+//   awaited  none        -                 sender's id | receiver's id    ready
+//   ready    none        0: none come      receiver's id                  -
 //   data     a part      its offset        receiver's id                  -
 //     by a bulk link     its offset        receiver's id                  taken, when all are there
 //   taken    none        -                 sender's id                    -
@@ -21,7 +23,8 @@
 //   cut      none        bytes sent of it  addressee's id                 -
 //   credit, goodbye      none              -                              -
 //
-// Emptied and refilled are of messages that are packed for their reader (device_pieces.cc).
+// Emptied and refilled are of messages that are packed for their reader (device_pieces.cc), awaited
+// and ready of those that were offered before their data were there (device_ready.cc).
 //
 // A cut ends the addressee's send or receive with the code in its tag: the other side has given the
 // message up (cancel.cc).
@@ -52,6 +55,8 @@ enum class Kind : std::uint8_t {
   cut,
   emptied,
   refilled,
+  awaited,
+  ready,
 };
 
 // What a cut's tag says; codes that nobody gives messages up with are no reason.
@@ -67,6 +72,8 @@ inline constexpr std::uint8_t kFree = 2;  // cost no credit: as small as an offe
 inline constexpr std::uint8_t kOfDevice = 16;
 // Of those: of memory that the message is packed into, a window of it at a time.
 inline constexpr std::uint8_t kPacked = 32;
+// Of those, too: the data are not there yet, and come with ready.
+inline constexpr std::uint8_t kNotYet = 2;
 inline constexpr std::uint64_t kPiece = std::uint64_t{4} << 20;
 inline constexpr std::uint64_t kWindow = 4 * kPiece;
 // The sender waits for room only, not for the match; of offers as well. Of a kept message: for want

@@ -228,8 +228,8 @@ class Scene {
       }
       case Kind::offer:
       case Kind::eager: {
-        constexpr Kind kinds[] = {Kind::grant, Kind::taken,   Kind::recalled,
-                                  Kind::cut,   Kind::emptied, Kind::refilled};
+        constexpr Kind kinds[] = {Kind::grant,   Kind::taken,    Kind::recalled, Kind::cut,
+                                  Kind::emptied, Kind::refilled, Kind::awaited,  Kind::ready};
         frame.header.kind = static_cast<std::uint8_t>(kinds[random_.below(std::size(kinds))]);
         if (random_.below(2) == 0)  // of grants: messages that need not be offered
           frame.header.tag = static_cast<std::int32_t>(random_.next());

@@ -74,13 +74,13 @@ std::uint64_t FakeDevice::draw() {
 void FakeDevice::begin(std::function<void()> run, Done* done) {
   const bool fails = options_.fails_from >= 0 && begun_ >= options_.fails_from;
   ++begun_;
-  if (options_.longest_delay == 0) {
+  if (options_.longest_delay == 0 && !is_behind_) {
     if (!fails) run();
     return done->fire(done, !fails);
   }
   const int looks =
       static_cast<int>(draw() % static_cast<std::uint64_t>(options_.longest_delay + 1));
-  pending_.push_back({looks, std::move(run), done, fails});
+  pending_.push_back({looks, std::move(run), done, fails, is_behind_});
 }
 
 void FakeDevice::pack(const Buffer& from, Count offset, std::span<std::byte> out, Done* done) {
@@ -132,7 +132,7 @@ void FakeDevice::give_scratch(std::byte* at) {
 int FakeDevice::progress() {
   std::vector<Work> due;
   for (std::size_t i = 0; i < pending_.size();) {
-    if (--pending_[i].looks >= 0) {
+    if ((is_behind_ && pending_[i].is_behind) || --pending_[i].looks >= 0) {
       ++i;
       continue;
     }

@@ -44,6 +44,9 @@ class FakeDevice final : public types::Device {
   void fold(const types::Fold& fold, Done* done) override;
   int progress() override;
   void begin_call() override {}
+  // What is asked for from now on waits for what the caller gave the device, until that ends.
+  void stand_behind(bool is_behind) { is_behind_ = is_behind; }
+  bool stands_behind_caller() override { return is_behind_; }
   void await_caller(Done* done) override {
     begin([] {}, done);
   }
@@ -60,7 +63,7 @@ class FakeDevice final : public types::Device {
     int looks;
     std::function<void()> run;
     Done* done;
-    bool fails;
+    bool fails, is_behind;
   };
   void begin(std::function<void()> run, Done* done);
   types::Buffer seen(const types::Buffer& buffer) const;
@@ -75,6 +78,7 @@ class FakeDevice final : public types::Device {
   std::byte* open_;
   std::size_t taken_ = 0;
   int begun_ = 0;
+  bool is_behind_ = false;
   std::vector<Work> pending_;
   struct ScratchPiece {
     std::byte* at;

@@ -100,9 +100,22 @@ Result<void> gpu_support(Draft& draft, const Given& given) {
                                                                          : "auto"}});
 }
 
+// Others than these may be asked for, and are not provided; misspelt they are told.
 Result<void> memory_kinds(Draft& draft, const Given& given) {
+  static const std::vector<std::string> kKinds = {"system", "mpi", "cuda", "rocm", "level_zero"};
+  static const std::vector<std::string> kRestrictors = {
+      "host", "device", "managed", "shared", "alloc_mem", "win_allocate", "win_allocate_shared"};
   if (given.words[0].empty())
     return fail(Code::arg, given.spelling + " needs kinds, such as system,mpi,cuda:device");
+  for (const std::string& kind : text::split(given.words[0], ',')) {
+    const auto words = text::split(text::trim(kind), ':');
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      const std::string near = text::nearest(words[i], i == 0 ? kKinds : kRestrictors);
+      if (!near.empty() && near != words[i])
+        return fail(Code::arg, given.spelling + ": '" + std::string(text::trim(kind)) +
+                                   "' is no kind of memory; did you mean " + near + "?");
+    }
+  }
   return set_shared_variable(draft,
                              Given{given.spelling, {"TUTTI_MEMORY_ALLOC_KINDS", given.words[0]}});
 }

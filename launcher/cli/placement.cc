@@ -233,6 +233,8 @@ Result<void> map_device(Draft& draft, const Given& given, std::vector<std::strin
   std::size_t next = 1;
   if (const auto equals = words[0].find('='); equals != std::string::npos) {
     name = words[0].substr(equals + 1);
+    if (name.empty())
+      return fail(Code::arg, given.spelling + " device= needs gpu, nic or a device's name");
     const auto is_bus = [](const std::string& part) {
       return !part.empty() &&
              part.find_first_not_of("0123456789abcdefABCDEF.") == std::string::npos;

@@ -56,6 +56,17 @@ TEST_CASE("an unknown option is named with the nearest known one", "[cli]") {
         "unknown option --qqqqqqqqqq; 'mpirun --help=all' lists all");
 }
 
+TEST_CASE("kinds of memory may be unknown, but not misspelt", "[cli]") {
+  const auto refusal = [](const std::string& kind, const std::string& near) {
+    return "--memory-alloc-kinds: '" + kind + "' is no kind of memory; did you mean " + near + "?";
+  };
+  for (const char* list : {"system,mpi:alloc_mem", "cuda:device:host", "other,other:kind", "rocm"})
+    CHECK(parse(std::string("prun --memory-alloc-kinds ") + list + " a"));
+  CHECK(error_of("prun --memory-alloc-kinds mpi,cuda:devise a") ==
+        refusal("cuda:devise", "device"));
+  CHECK(error_of("prun --memory-alloc-kinds cuba a") == refusal("cuba", "cuda"));
+}
+
 TEST_CASE("numbers that are none are refused with their option", "[cli]") {
   for (const char* line : {"prun -np 0 a", "prun -np -3 a", "prun -np x a", "prun -np 4x a",
                            "prun -N 0 a", "prun -np 99999999999 a", "prun --np= a"}) {

@@ -19,6 +19,11 @@ TEST_CASE("a mapping policy takes modifiers after colons and commas", "[cli]") {
   }
 }
 
+TEST_CASE("a device is named", "[cli]") {
+  for (const char* line : {"prun --map-by device= a", "prun --map-by device=:PE=2 a"})
+    CHECK(error_of(line) == "--map-by device= needs gpu, nic or a device's name");
+}
+
 TEST_CASE("a modifier alone keeps the policy", "[cli]") {
   const auto job = parse("prun -map-by node -map-by :OVERSUBSCRIBE a");
   REQUIRE(job);

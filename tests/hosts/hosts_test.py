@@ -145,7 +145,7 @@ def by_namespaces(suite):
     else:
         suite.job("virtual: a link of set delay", slow, [suite.program])
     suite.job("virtual: a rate that is none", ["--virtual", "--link-rate", "quick", "-H", "a,b"], ["true"],
-              ranks=2, status=208, words=["quick"])
+              ranks=2, status=2, words=["needs a rate", "quick"])
     return True
 
 

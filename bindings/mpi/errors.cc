@@ -45,7 +45,9 @@ constexpr unsigned kTurnS = 1;
 
 [[noreturn]] void end_job(const char* function, int code, const std::string& where,
                           const Trouble& why) {
-  write_what_streams_hold();
+  // A child of fork holds what its parent's streams hold, who writes it.
+  if (process.phase.load(std::memory_order_relaxed) != ProcessPhase::forked)
+    write_what_streams_hold();
   const std::string meaning = describe(code);
   std::string line = std::string(function) + where + ": ";
   line += why.text.empty() ? meaning : why.text + " (" + class_name(code) + ")";

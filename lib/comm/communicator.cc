@@ -235,6 +235,13 @@ model::BoundAt place_of(Runtime& runtime) {
 
 }  // namespace
 
+std::span<std::byte> told_bytes(Settled& settled) {
+#if __has_builtin(__builtin_clear_padding)
+  __builtin_clear_padding(&settled);
+#endif
+  return std::as_writable_bytes(std::span(&settled, 1));
+}
+
 void adopt_settled(Communicator& comm, Settled& settled) {
   settled.facts.shm_delegate = settled.area >= 0;
   comm.state().facts = settled.facts;
@@ -254,7 +261,7 @@ Result<void> settle(Communicator& comm) {
     Runtime& runtime = comm.runtime();
     const Meeting meeting(runtime, comm.group().members(),
                           {comm.coll_context(), comm.state().next_tag()});
-    const Code code = meeting.tell(std::as_writable_bytes(std::span(&settled, 1)));
+    const Code code = meeting.tell(told_bytes(settled));
     if (code != Code::ok)
       return fail(code,
                   "members could not settle a new communicator: " + runtime.endpoint.loss_text());

@@ -76,7 +76,7 @@ class Duplication {
     if (made_->is_inter()) return end(Code::ok);
     settled_ = propose_settled(*made_);
     if (members().size() == 1) return end(Code::ok);
-    go(meeting().plan_tell(std::as_writable_bytes(std::span(&settled_, 1))), &Duplication::told);
+    go(meeting().plan_tell(told_bytes(settled_)), &Duplication::told);
   }
 
   void settle() {

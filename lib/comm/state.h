@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -125,6 +126,8 @@ struct Settled {
 };
 Settled propose_settled(Communicator& comm);  // rank 0 may take an area
 void adopt_settled(Communicator& comm, Settled& settled);
+// As members tell it: between its fields there is zero, not what this process had there before.
+std::span<std::byte> told_bytes(Settled& settled);
 // Both, and rank 0's word between them. Collective over comm.
 Result<void> settle(Communicator& comm);
 

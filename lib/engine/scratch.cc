@@ -1,5 +1,6 @@
 // Scratch memory that stays warm: fresh pages of a long vector cost more than folding it.
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 #include "engine/engine.h"
@@ -26,6 +27,8 @@ ScratchPool::Piece ScratchPool::take(std::size_t bytes, types::Device* device) {
   if (best == free_.end()) {
     const std::size_t size = std::max(bytes, kLeast);
     std::unique_ptr<std::byte[]> memory(new std::byte[size]);
+    // A signal's byte is sent as it lies there (coll/barrier).
+    if (size == kLeast) std::memset(memory.get(), 0, size);
     std::byte* const at = memory.get();
     return {at, nullptr, std::move(memory), size};
   }

@@ -14,6 +14,7 @@ using MemoryKinds = unsigned;  // a set of them
 constexpr MemoryKinds kinds_of(MemoryKind kind) {
   return 1U << static_cast<unsigned>(kind);
 }
+inline constexpr MemoryKinds kEveryKind = (1U << kMemoryKinds) - 1;
 
 struct Memory {
   void* data = nullptr;

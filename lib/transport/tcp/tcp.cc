@@ -147,7 +147,7 @@ class TcpRail final : public Transport {
     traits.bulk_from = kRailFrom;
     traits.max_frame = kRailFrame;
     // GPU memory, too, which comes and goes through the host's (p2p/copies.cc).
-    traits.kinds = kinds_of(MemoryKind::host) | kinds_of(MemoryKind::cuda);
+    traits.kinds = kEveryKind;
     return traits;
   }
   Blob address() const override { return {}; }

@@ -9,8 +9,8 @@
 namespace tutti::delegate {
 
 // Folds of vectors: short ones are read whole by each who needs the result, up to so many bytes, or
-// so many that one member reads; of long ones so many are folded, then passed on while they are in
-// L1.
+// so many that one member reads (record 0057); of long ones so many are folded, then passed on
+// while they are in L1.
 inline constexpr std::size_t kAlwaysShort = 512, kMostRead = 24 << 10;
 inline constexpr Count kFoldBlock = 4 << 10;
 

@@ -95,6 +95,11 @@ bool tag(int tag) {
 bool null_buffer(const char* name, Count count) {
   return no(Code::buffer, std::string(name) + " is null but the count is " + std::to_string(count));
 }
+bool too_many_bytes(const char* name, Count count, Count size) {
+  return no(Code::count, std::string(name) + " would have " + std::to_string(count) +
+                             " elements of " + std::to_string(size) +
+                             " bytes, more than memory can hold");
+}
 bool overlap(const char* name, const char* other) {
   return no(Code::buffer, std::string(name) + " and " + other + " overlap");
 }

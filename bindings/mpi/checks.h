@@ -2,6 +2,8 @@
 // sentence for the user is made out of line and noted (trouble.h).
 #pragma once
 
+#include <limits>
+
 #include "mpi/objects.h"
 #include "mpi/trouble.h"
 
@@ -25,6 +27,7 @@ namespace bad {  // all return false
 [[gnu::cold]] bool root(int root, int size);
 [[gnu::cold]] bool tag(int tag);
 [[gnu::cold]] bool null_buffer(const char* name, Count count);
+[[gnu::cold]] bool too_many_bytes(const char* name, Count count, Count size);
 [[gnu::cold]] bool overlap(const char* name, const char* other);
 [[gnu::cold]] bool in_place(const char* name);
 [[gnu::cold]] bool uncommitted(const char* name);
@@ -155,11 +158,14 @@ inline bool good_place(const void* buffer, bool in_place, const char* name) {
 }
 inline bool good_buffer(const void* buffer, Count count, const types::Datatype* type, bool in_place,
                         const char* name) {
-  if (bits_of(buffer) > 1) [[likely]]
+  if (bits_of(buffer) > 1 && count <= std::numeric_limits<int>::max()) [[likely]]
     return true;
   if (is_in_place(buffer)) return in_place || bad::in_place(name);
-  const bool needs_memory =
-      count > 0 && type != nullptr && type->is_predefined() && type->size() > 0;
+  const Count size = type == nullptr ? 0 : type->size();
+  if (size > 0 && count > std::numeric_limits<Count>::max() / size)
+    return bad::too_many_bytes(name, count, size);
+  if (buffer != nullptr) return true;
+  const bool needs_memory = count > 0 && size > 0 && type->is_predefined();
   return !needs_memory || bad::null_buffer(name, count);
 }
 inline bool good_array(const void* array, Count size, const char* name) {

@@ -50,6 +50,9 @@ void wrong_arguments() {
   CHECK(class_of(MPI_Send(&word, 1, MPI_INT, -7, 0, world)) == MPI_ERR_RANK);
   CHECK(class_of(MPI_Send(&word, 1, MPI_INT, MPI_ANY_SOURCE, 0, world)) == MPI_ERR_RANK);
   CHECK(class_of(MPI_Send(&word, -1, MPI_INT, 0, 0, world)) == MPI_ERR_COUNT);
+  // In bytes they would be 20.
+  const MPI_Count endless = (MPI_Count{1} << 62) + 5;
+  CHECK(class_of(MPI_Send_c(&word, endless, MPI_INT, 0, 0, world)) == MPI_ERR_COUNT);
   CHECK(class_of(MPI_Send(&word, 1, MPI_INT, 0, -1, world)) == MPI_ERR_TAG);
   CHECK(class_of(MPI_Send(&word, 1, MPI_INT, 0, MPI_ANY_TAG, world)) == MPI_ERR_TAG);
   CHECK(class_of(MPI_Send(&word, 1, MPI_DATATYPE_NULL, 0, 0, world)) == MPI_ERR_TYPE);

@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint64_t kAhead = 4;  // chunks of a message that are packed before they are posted
 // Arrived, not unpacked yet, and not lent (the lender sees to that). Frames are not refused, so
 // beyond it we wait for the device; unless it waits for what its caller gave it, and that perhaps
-// for what comes behind.
+// for what comes behind: then senders are held back (DeviceReads::has_place, deliver_eager).
 constexpr std::uint64_t kMostArrived = std::uint64_t{16} << 20;
 constexpr std::uint32_t kNoMessage = ~0U;  // context of a device's work that is no message
 
@@ -71,6 +71,8 @@ void Core::end_copy(Transfer* transfer, Bounce* bounce, bool ok) {
     bounce->is_ready = true;
   } else {
     if (use == Bounce::Use::unpack) arrived_bytes_ -= bounce->bytes;
+    if (use == Bounce::Use::unpack && std::exchange(transfer->is_unanswered, false))
+      answer_eager(peer(transfer->peer), transfer->key_flags, transfer->remote, transfer->came);
     if (use == Bounce::Use::fence) transfer->waits_exposed = false;
     give_bounce(bounce);
     if (use == Bounce::Use::fence && transfer->phase == Phase::offered)

@@ -8,8 +8,7 @@
 //   try_send, send -> eager.cc ----> Link::try_post        eager.cc, rendezvous.cc  protocols
 //   recv, recv_now -> receive.cc -> match.h                peers.cc      routes, links, losses
 //   on_frame -> deliver.cc -> match.h                      progress.cc   pump, wait, complete
-//   give_to_self -> itself.cc -> match.h                   frames.cc     the rarer kinds of frames
-//                                                          copies.cc, device_get.cc  devices
+//   give_to_self -> itself.cc -> match.h    frames.cc, copies.cc  the rarer kinds; devices
 #pragma once
 
 #include <array>
@@ -262,6 +261,7 @@ class Core final : public transport::Sink {
   void meet(Transfer* transfer, int from, const transport::FrameHeader& header);
   void deliver_eager(Transfer* transfer, int from, const transport::FrameHeader& header,
                      std::span<const std::byte> payload);
+  void answer_eager(PeerState& peer, std::uint8_t flags, std::uint32_t id, std::size_t bytes);
   void finish_delivery(PeerState& peer, Transfer* transfer, const transport::FrameHeader& header,
                        std::size_t bytes);
 

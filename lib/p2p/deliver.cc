@@ -139,6 +139,14 @@ void Core::deliver_eager(Transfer* transfer, int from, const transport::FrameHea
   if (transfer->buffer.is_contiguous()) [[likely]] {
     if (bytes > 0) std::memcpy(transfer->buffer.at(), payload.data(), bytes);
   } else if (transfer->buffer.device != nullptr) {
+    if (bytes > 0 && transfer->buffer.device->stands_behind_caller() && !flood_.has_room(bytes_.in_use())) {
+      transfer->is_unanswered = true;
+      transfer->remote = high_of(header.cookie);
+      transfer->key_flags = header.flags;
+      transfer->came = payload.size();
+      unpack_later(transfer, 0, payload.first(bytes));
+      return complete(transfer);
+    }
     unpack_later(transfer, 0, payload.first(bytes));
   } else {
     types::unpack(transfer->buffer, 0, payload.first(bytes));
@@ -148,11 +156,16 @@ void Core::deliver_eager(Transfer* transfer, int from, const transport::FrameHea
 
 void Core::finish_delivery(PeerState& peer, Transfer* transfer,
                            const transport::FrameHeader& header, std::size_t bytes) {
-  if ((header.flags & kOwesNothing) == 0) [[likely]]
-    consumed(peer, bytes);
-  if ((header.flags & kWantsTaken) != 0) [[unlikely]]
-    queue_control(peer, Kind::taken, 0, high_of(header.cookie));
+  answer_eager(peer, header.flags, high_of(header.cookie), bytes);
   complete(transfer);
+}
+
+// Its sender may send more, and is told if it waits for that.
+void Core::answer_eager(PeerState& peer, std::uint8_t flags, std::uint32_t id, std::size_t bytes) {
+  if ((flags & kOwesNothing) == 0) [[likely]]
+    consumed(peer, bytes);
+  if ((flags & kWantsTaken) != 0) [[unlikely]]
+    queue_control(peer, Kind::taken, 0, id);
 }
 
 }  // namespace tutti::p2p

@@ -113,11 +113,12 @@ void Core::expose_once(PeerState& peer, Transfer* transfer) {
     transfer->buffer.device->await_caller(fence);
 }
 
-// Where the link is to write into our device's memory, what the caller gave that before comes
-// first; then the grant.
+// What the caller gave our device before comes first, and then the grant, where the link is to
+// write into that one's memory, or there is no place for the data meanwhile.
 bool Core::start_move(PeerState& peer, Transfer* transfer) {
-  if (!is_moved(peer, *transfer)) return false;
-  transfer->by_link = true;
+  const bool is_by_link = is_moved(peer, *transfer);
+  if (!is_by_link && DeviceReads(*this).has_place(*transfer)) return false;
+  transfer->by_link = is_by_link;
   transfer->phase = Phase::getting;
   transfer->packed = 0;  // nothing is read
   begin_copy(transfer);

@@ -27,6 +27,8 @@ class DeviceReads {
   // quicker here. They are asked for then.
   bool comes_in_frames(PeerState& from, const BulkLink& reader, Transfer* transfer);
   static void end_judged(PeerState& from, Transfer* transfer, bool well);
+  // Whether what a grant would bring for our device can be kept until that has come so far.
+  bool has_place(const Transfer& transfer) const;
   // Begins to read what is next.
   Result<void> read(BulkLink& reader, Transfer* transfer);
   void end_read(Transfer* transfer, bool ok);

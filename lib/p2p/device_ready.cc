@@ -50,4 +50,16 @@ void DeviceReads::on_ready(int from, const transport::FrameHeader& header) {
   core_.work_ = true;
 }
 
+bool DeviceReads::has_place(const Transfer& transfer) const {
+  types::Device* const device = transfer.buffer.device;
+  if (device == nullptr || transfer.total == 0 || !device->stands_behind_caller()) return true;
+  std::uint64_t promised = transfer.total;
+  for (std::uint32_t id = 0; id < core_.channel_.transfers.count(); ++id) {
+    const Transfer& each = *core_.channel_.transfers.find(id);
+    if (each.phase == Phase::granted && each.buffer.device != nullptr)
+      promised += each.total - each.moved;
+  }
+  return core_.flood_.has_room(core_.bytes_.in_use() + promised);
+}
+
 }  // namespace tutti::p2p

@@ -14,7 +14,8 @@ namespace tutti::p2p {
 
 bool DeviceReads::comes_in_frames(PeerState& from, const BulkLink& reader, Transfer* transfer) {
   const bool is_judged = reader.picked.traits.gets_are_judged && transfer->key_flags == kOfDevice &&
-                         transfer->total < kJudgedBelow && transfer->on_done != &Core::on_brought;
+                         transfer->total < kJudgedBelow && transfer->on_done != &Core::on_brought &&
+                         has_place(*transfer);
   if (!is_judged) return false;
   if (from.device_ways == nullptr)
     from.device_ways = std::make_unique<Ways>(Ways::get, kLeastOfDevice, kMostTriedOfDevice);

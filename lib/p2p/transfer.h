@@ -110,6 +110,7 @@ struct alignas(kCacheLine) Transfer final : Pending, MatchNode {
   bool was_exposed = false, waits_exposed = false, is_awaited = false;
   std::uint64_t came = 0;      // of a receive that was too short: the bytes of its message
   std::uint8_t key_flags = 0;  // of a receive: what `key` is of, as its offer's flags say
+  bool is_unanswered = false;  // until it is unpacked; then `came` and `key_flags` are its frame's
   bool by_link = false;        // a link moves that memory itself, and its device waits for none
 
   // Of its data frames: those of a bulk link may overtake each other.

@@ -3,6 +3,7 @@
 #include <random>
 
 #include "fleet.h"
+#include "knobs.h"
 
 using namespace tutti;
 using namespace tutti::test;
@@ -198,5 +199,49 @@ TEST_CASE("where the device fails that a message waits for both sides are told",
       REQUIRE(send->status.code == Code::other);
       REQUIRE(receive->status.code == Code::other);
       REQUIRE(pair.fleet.regions == 0);
+    }
+}
+
+// As messages are that nobody asked for; beyond, it stays with its sender.
+TEST_CASE("what comes for a device that stands behind its caller does not fill host memory",
+          "[p2p][device][behind]") {
+  constexpr std::size_t kRoom = 64 << 10;
+  for (const std::size_t bytes : {std::size_t{40}, std::size_t{2000}, std::size_t{300'000}})
+    for (const Mode mode : {Mode::standard, Mode::synchronous}) {
+      INFO(bytes << " bytes");
+      Machines both(2, memory_variants()[0], knobs_with({{"TUTTI_UNEXPECTED_BYTES", "64K"}}));
+      const int count = bytes < 100'000 ? 2000 : 20;
+      const auto data = pattern(bytes, 1), word = pattern(8, 2);
+      const Room from(both, 0, false, data), goes(both, 0, false, word),
+          answer(both, 1, false, word);
+      std::vector<std::unique_ptr<Room>> rooms;
+      std::vector<Pending*> requests;
+      both.device(1).stand_behind(true);
+      for (int i = 0; i < count; ++i) {
+        rooms.push_back(std::make_unique<Room>(both, 1, true, std::vector<std::byte>(bytes)));
+        requests.push_back(both.worlds[1].recv(0, {1, 0, i, 0}, rooms.back()->buffer()));
+        requests.push_back(both.worlds[0].send(mode, 1, {1, 0, i, 0}, from.buffer()));
+      }
+      std::size_t kept = 0;
+      const auto look = [&](auto until) {
+        return both.worlds.until([&] {
+          kept = std::max(kept, both.worlds.core(1).kept_bytes());
+          return until();
+        });
+      };
+      Pending* const later =
+          both.worlds[0].send(Mode::standard, 1, {1, 0, count, 0}, goes.buffer());
+      Pending* const came = both.worlds[1].recv(0, {1, 0, count, 0}, answer.buffer());
+      REQUIRE(look([&] { return later->done && came->done; }));
+      int rounds = 2000;
+      REQUIRE(look([&] { return --rounds < 0; }));
+      // Of each message there may be a record.
+      CHECK(kept <= kRoom + static_cast<std::size_t>(count) * sizeof(p2p::Bounce) * 2);
+      both.device(1).stand_behind(false);
+      REQUIRE(look(
+          [&] { return std::ranges::all_of(requests, [](auto* each) { return each->done; }); }));
+      for (const Pending* each : requests) REQUIRE(each->status.code == Code::ok);
+      for (const auto& each : rooms) REQUIRE(each->content() == data);
+      REQUIRE(both.worlds.until([&] { return both.worlds.core(1).kept_bytes() == 0; }));
     }
 }

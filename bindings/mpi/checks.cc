@@ -124,6 +124,16 @@ bool pointer(const char* name) {
 
 namespace tutti::mpi {
 
+bool good_unusual_buffer(const void* buffer, Count count, const types::Datatype* type,
+                         bool in_place, const char* name) {
+  if (is_in_place(buffer)) return in_place || bad::in_place(name);
+  const Count size = type == nullptr ? 0 : type->size();
+  if (size > 0 && count > std::numeric_limits<Count>::max() / size)
+    return bad::too_many_bytes(name, count, size);
+  const bool needs_memory = count > 0 && size > 0 && type->is_predefined();
+  return buffer != nullptr || !needs_memory || bad::null_buffer(name, count);
+}
+
 Code refuse_handle(Code code, const char* what, const char* name, Handle bits) {
   bad::handle(code, what, name, bits);
   return code;

@@ -156,17 +156,14 @@ bool good_numbers(const Integer* values, Count size, Code code, const char* name
 inline bool good_place(const void* buffer, bool in_place, const char* name) {
   return !is_in_place(buffer) || in_place || bad::in_place(name);
 }
+// Nowhere, in place, or with more elements than an int counts.
+bool good_unusual_buffer(const void* buffer, Count count, const types::Datatype* type,
+                         bool in_place, const char* name);
 inline bool good_buffer(const void* buffer, Count count, const types::Datatype* type, bool in_place,
                         const char* name) {
   if (bits_of(buffer) > 1 && count <= std::numeric_limits<int>::max()) [[likely]]
     return true;
-  if (is_in_place(buffer)) return in_place || bad::in_place(name);
-  const Count size = type == nullptr ? 0 : type->size();
-  if (size > 0 && count > std::numeric_limits<Count>::max() / size)
-    return bad::too_many_bytes(name, count, size);
-  if (buffer != nullptr) return true;
-  const bool needs_memory = count > 0 && size > 0 && type->is_predefined();
-  return !needs_memory || bad::null_buffer(name, count);
+  return good_unusual_buffer(buffer, count, type, in_place, name);
 }
 inline bool good_array(const void* array, Count size, const char* name) {
   return size <= 0 || array != nullptr || bad::pointer(name);

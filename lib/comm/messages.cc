@@ -8,8 +8,8 @@ namespace {
 
 const p2p::Status kNullStatus{kProcNull, p2p::kAnyTag, Code::ok, false, 0};
 
-types::Buffer buffer_of(const Communicator& comm, const void* data, Count count,
-                        const types::Datatype& type) {
+[[gnu::always_inline]] inline types::Buffer buffer_of(const Communicator& comm, const void* data,
+                                                      Count count, const types::Datatype& type) {
   return comm.runtime().devices.whole(data, count, type);
 }
 

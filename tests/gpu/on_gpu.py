@@ -52,6 +52,8 @@ FAILURES = [
     Run("held ours", (2, 1, 4)),
     Run("partitioned_beside", (2, 3)),
     Run("behind", env={"TUTTI_LINK": "tcp"}),
+    Run("announced"),
+    Run("announced", env={"TUTTI_LINK": "tcp"}),
     Run("threads", (2, 3)),
     Run("barred free", ends=207, says="has not answered cu[A-Za-z]+ for 10 s", limit=20),  # for ever, as it has to
     Run("captures own"),

@@ -11,7 +11,7 @@
 #include <fstream>
 #include <string_view>
 
-#include "base/text.h"
+#include "base/file.h"
 #include "daemon/launch.h"
 #include "status/status.h"
 
@@ -122,8 +122,6 @@ std::string why_not_executed(const std::string& path, int error) {
 
 CannotStart find_program(const std::string& name, const std::string& path_variable,
                          const std::string& directory, std::string* path) {
-  // Where execvp and shells look without PATH (env -i).
-  const std::string search_path = path_variable.empty() ? "/usr/bin:/bin" : path_variable;
   const int not_executable = status::of(status::ExitStatus::not_executable);
   const int not_found = status::of(status::ExitStatus::not_found);
   if (name.find('/') != std::string::npos) {
@@ -135,8 +133,8 @@ CannotStart find_program(const std::string& name, const std::string& path_variab
     return {not_found, "no program " + full + "; check its path, and that this host has it"};
   }
   std::string seen_unusable;
-  for (const std::string& folder : text::split(search_path, ':')) {
-    *path = (folder.empty() ? directory : full_path(directory, folder)) + "/" + name;
+  for (const std::string& place : places_of_program(name, path_variable)) {
+    *path = full_path(directory, place);
     const AtPath kind = look_at(*path);
     if (kind == AtPath::program) return {};
     const bool is_there = kind == AtPath::not_executable || kind == AtPath::forbidden;
@@ -151,7 +149,8 @@ CannotStart find_program(const std::string& name, const std::string& path_variab
   std::string seen_here;
   if (kind == AtPath::not_executable || kind == AtPath::forbidden)
     seen_here = "; the one in the working folder is none: " + why_not(kind, here);
-  return {not_found, "no program " + name + " in PATH (" + search_path + ")" + seen_here};
+  return {not_found,
+          "no program " + name + " in PATH (" + search_path(path_variable) + ")" + seen_here};
 }
 
 }  // namespace tutti::launch::daemon

@@ -8,7 +8,7 @@
 #include <csignal>
 
 #include "base/environment.h"
-#include "base/text.h"
+#include "base/file.h"
 #include "daemon/processes.h"
 #include "daemon/ranks.h"
 #include "watch/calls.h"
@@ -22,10 +22,9 @@ constexpr std::chrono::milliseconds kDiskDelay{200};  // most disks answer in le
 constexpr std::size_t kMostStack = 256U << 10;
 
 // Where a tool is in PATH; empty: not there.
-std::string find_tool(const std::string& name, const std::string& search_path) {
-  for (const std::string& folder : text::split(search_path, ':'))
-    if (const std::string path = folder + "/" + name; ::access(path.c_str(), X_OK) == 0)
-      return path;
+std::string find_tool(const std::string& name, const std::string& path_variable) {
+  for (const std::string& path : places_of_program(name, path_variable))
+    if (::access(path.c_str(), X_OK) == 0) return path;
   return {};
 }
 
@@ -56,10 +55,10 @@ bool stands(RankProcess& rank, std::uint64_t begun) {
 }
 
 // The words of a tool that is installed; none.
-std::vector<std::string> tool_for(const std::string& pid, const std::string& search_path) {
-  if (const std::string tool = find_tool("eu-stack", search_path); !tool.empty())
+std::vector<std::string> tool_for(const std::string& pid, const std::string& path_variable) {
+  if (const std::string tool = find_tool("eu-stack", path_variable); !tool.empty())
     return {tool, "-m", "-n", "24", "-p", pid};
-  if (const std::string tool = find_tool("gdb", search_path); !tool.empty())
+  if (const std::string tool = find_tool("gdb", path_variable); !tool.empty())
     return {tool, "-batch", "-nx", "-ex", "thread apply all bt 24", "-p", pid};
   return {};
 }

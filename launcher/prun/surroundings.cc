@@ -85,8 +85,7 @@ bool is_prun(const std::string& path) {
 // start daemons by srun, and so on. Empty: there is none.
 std::string srun_of_slurm() {
   bool first = true;
-  for (const std::string& folder : text::split(variable("PATH").value_or(""), ':')) {
-    const std::string path = folder + "/srun";
+  for (const std::string& path : places_of_program("srun", variable("PATH").value_or(""))) {
     if (!can_run(path)) continue;
     if (!is_prun(path)) return first ? "srun" : path;
     first = false;
@@ -97,10 +96,8 @@ std::string srun_of_slurm() {
 }  // namespace
 
 bool is_in_path(const std::string& name) {
-  const auto folders = text::split(variable("PATH").value_or(""), ':');
-  return name.find('/') == std::string::npos &&
-         std::any_of(folders.begin(), folders.end(),
-                     [&](const std::string& folder) { return can_run(folder + "/" + name); });
+  const auto places = places_of_program(name, variable("PATH").value_or(""));
+  return name.find('/') == std::string::npos && std::any_of(places.begin(), places.end(), can_run);
 }
 
 void hold_standard_streams() {

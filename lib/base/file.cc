@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "base/text.h"
 #include "base/unique_fd.h"
 
 namespace tutti {
@@ -48,6 +49,18 @@ std::optional<std::string> working_directory(const std::string& known) {
   std::array<char, PATH_MAX> path{};
   if (::getcwd(path.data(), path.size()) == nullptr) return std::nullopt;
   return path.data();
+}
+
+std::string search_path(const std::string& path_variable) {
+  return path_variable.empty() ? "/usr/bin:/bin" : path_variable;
+}
+
+std::vector<std::string> places_of_program(const std::string& name,
+                                           const std::string& path_variable) {
+  std::vector<std::string> places;
+  for (const std::string& folder : text::split(search_path(path_variable), ':'))
+    places.push_back((folder.empty() ? "." : folder) + "/" + name);
+  return places;
 }
 
 int error_of_closing(int fd) {

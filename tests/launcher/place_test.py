@@ -22,6 +22,19 @@ def folders():
               and done.stderr == "prun: the folder that prun was started in is gone; go to one that is there (cd)\n", done)
 
 
+def without_path():
+    """A program of the root folder or of the working folder is not taken for one that is not in PATH."""
+    with tempfile.TemporaryDirectory(prefix="launcher-") as folder:
+        with open(f"{folder}/true", "w", encoding="utf-8") as mine:
+            mine.write("#!/bin/sh\necho mine\n")
+        os.chmod(f"{folder}/true", 0o755)
+        env = {name: value for name, value in os.environ.items() if name != "PATH"}
+        done = run(PRUN, "-np", "1", "true", env=env, cwd=folder)
+        check("without PATH programs of /usr/bin and /bin run", done.returncode == 0 and done.stdout == done.stderr == "", done)
+        done = run(PRUN, "-np", "1", "true", env={**env, "PATH": ":/usr/bin:/bin"}, cwd=folder)
+        check("an empty entry of PATH is the working folder", done.stdout == "mine\n" and done.stderr == "", done)
+
+
 def libraries():
     done = run(PRUN, "-np", "1", "-x", "LD_LIBRARY_PATH", "printenv", "LD_LIBRARY_PATH",
                env=dict(os.environ, LD_LIBRARY_PATH="/theirs"))
@@ -58,6 +71,7 @@ def few_descriptors():
 
 
 folders()
+without_path()
 libraries()
 one_machine()
 hostfile_once()

@@ -86,6 +86,10 @@ void StateMachine::limit(State state) {
                          [this, state] { on_limit(state); });
 }
 
+void StateMachine::go_on() {
+  limit(course_.state);
+}
+
 void StateMachine::on_limit(State state) {
   if (state != course_.state) return;
   const std::string limit = seconds_text(limit_of(state)) + " s";

@@ -32,6 +32,7 @@ class StateMachine {
   void launched(std::uint64_t job_id);
   void enter(State state);
   void settle_soon();
+  void go_on();  // prun was stopped: the time of this state begins anew
 
   // The first failure is the one that is told.
   void fail(int status, const std::string& line, Cause cause = Cause::ended);

@@ -53,6 +53,7 @@ void Signals::stop_when_told(std::int64_t until_ns) {
 void Signals::go_on() {
   loop_.cancel(stop_timer_);
   if (std::exchange(had_terminal_, false)) terminal_.raw().take();
+  machine_.go_on();
   hosts_.send_all(control::Signal{SIGCONT});
 }
 

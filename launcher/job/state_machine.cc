@@ -110,7 +110,8 @@ bool StateMachine::comes_again() const {
 
 // One more than there are: if there is room for it, all ranks start again.
 void StateMachine::on_newcomer() {
-  if (course_.state != State::running || request_.meeting->waiting().empty() ||
+  if (course_.state != State::running || ending_.signal() != 0 ||
+      request_.meeting->waiting().empty() ||
       hosts_.count() >= static_cast<std::size_t>(request_.spec.torch.max_nodes))
     return;
   fail(0, "", Cause::newcomer);

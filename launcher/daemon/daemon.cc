@@ -218,6 +218,7 @@ void Daemon::hear_keeper() {
   if (ends && !has_launched_) return cut_off(status_when_told(number));
   if (!echoes_.is_new_from_keeper(number)) return;
   if (number != SIGCONT) return ranks_.signal(number);
+  ranks_.pause(false);
   signal_descendants(SIGCONT, [this](pid_t child) { return below_.has_started(child); });
 }
 

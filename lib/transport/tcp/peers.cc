@@ -134,6 +134,11 @@ bool Peers::is_in_vain(const Slot& wish) {
 
 void Peers::give_up(Slot& rail, Shortage of_files) {
   rail.attempt.reset();
+  if (rail.guest) {
+    const auto guest = std::move(rail.guest);
+    welcome(std::move(*guest));
+    if (rail.stream) return;
+  }
   rail.is_given_up = true;
   if (std::exchange(has_told_of_rails_, true)) return;
   const std::string why = of_files == Shortage::there

@@ -220,3 +220,31 @@ TEST_CASE("a rail that a dropped peer calls afterwards brings nothing", "[tcp][r
   }
   CHECK(rig[0].sink.frames.size() == 1);
 }
+
+TEST_CASE("the higher rank's rail stands where the lower one's would take too high a descriptor",
+          "[tcp][rails]") {
+  Rig rig({0, 1}, with_rails());
+  const Blob lower = rig[0].transport("tcp")->address();
+  const Blob higher = rig[1].transport("tcp")->address();
+  const auto first = rig[0].transport("tcp")->connect(rig.peer(0, 1), higher);
+  const auto back = rig[1].transport("tcp")->connect(rig.peer(1, 0), lower);
+  post(rig, **first, 1, pattern(1000, 1));
+  rig.until([&] { return rig[1].sink.frames.size() == 1; });
+  // It calls, and proves itself to the lower one, which does not look.
+  const auto theirs = lines_of(rig[1])[1]->connect(rig.peer(1, 0), lower);
+  const std::int64_t proved = now_ns() + 500'000'000;
+  while (now_ns() < proved) rig[1].progress();
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  rlimit few = before;
+  const rlim_t lowest = static_cast<rlim_t>(UniqueFd(::dup(0)).get());
+  few.rlim_cur = lowest;
+  while (few.rlim_cur - rig.size() - few.rlim_cur / tcp::Reception::kOurShare <= lowest)
+    ++few.rlim_cur;
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
+  const auto ours = lines_of(rig[0])[1]->connect(rig.peer(0, 1), higher);
+  post(rig, **ours, 2, pattern(1000, 2));
+  post(rig, **theirs, 3, pattern(1000, 3));
+  rig.until([&] { return rig[0].sink.frames.size() == 1 && rig[1].sink.frames.size() == 2; });
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+}

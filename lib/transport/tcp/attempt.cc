@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "base/clock.h"
 
@@ -84,6 +85,7 @@ bool Attempt::is_hopeless(std::int64_t now) {
 
 // Every address was tried in vain.
 void Attempt::begin_round(std::int64_t now) {
+  rounds_turned_away_ = std::exchange(was_turned_away_, false) ? rounds_turned_away_ + 1 : 0;
   if (is_hopeless(now)) {
     failed_ = true;
     return;

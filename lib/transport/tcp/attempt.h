@@ -47,8 +47,9 @@ class Attempt {
   bool is_long_without_answer(std::int64_t now);
   // This rank itself lacks what a connection takes; the peer has nothing to do with it.
   bool is_short() const { return is_short_; }
-  // The peer let go of this rank when it had proved itself.
-  bool was_turned_away() const { return was_turned_away_; }
+  // In three rounds in a row the peer let go of this rank when it had proved itself: a reception
+  // that is full for a moment does so once.
+  bool is_turned_away() const { return rounds_turned_away_ >= 3; }
   bool is_talking() const;                           // the peer may be about to take it
   bool lacks_files() const { return lacks_files_; }  // is_short, by this process's own limit
   // Whether the peer may have seen who we are: then it decides, too, which connection stays.
@@ -77,14 +78,16 @@ class Attempt {
   UniqueFd winner_;
   LinkSession session_;
   std::size_t next_ = 0;
-  int refusals_left_ = 3;       // rounds that end with a clear no from everybody
-  bool is_worth_more_ = false;  // in this round somebody was silent, or turned us away
-  std::int64_t heard_ns_;       // when anybody answered last
-  std::int64_t pause_ns_;       // before the next round
+  int rounds_turned_away_ = 0;
+  bool was_turned_away_ = false;  // in this round
+  int refusals_left_ = 3;         // rounds that end with a clear no from everybody
+  bool is_worth_more_ = false;    // in this round somebody was silent, or turned us away
+  std::int64_t heard_ns_;         // when anybody answered last
+  std::int64_t pause_ns_;         // before the next round
   std::int64_t complain_at_ns_;
   std::int64_t next_at_ns_ = 0;  // when the next candidate may be tried
   bool introduced_ = false;
-  bool was_turned_away_ = false, is_short_ = false, lacks_files_ = false;
+  bool is_short_ = false, lacks_files_ = false;
   bool failed_ = false;
 };
 

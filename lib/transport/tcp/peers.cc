@@ -128,8 +128,7 @@ std::int64_t Peers::kept_from(int rail) const {
 
 bool Peers::is_in_vain(const Slot& wish) {
   const Attempt& attempt = *wish.attempt;
-  return wish.rail > 0 && !attempt.is_talking() &&
-         (attempt.is_short() || attempt.was_turned_away());
+  return wish.rail > 0 && !attempt.is_talking() && (attempt.is_short() || attempt.is_turned_away());
 }
 
 void Peers::give_up(Slot& rail, Shortage of_files) {
@@ -141,9 +140,10 @@ void Peers::give_up(Slot& rail, Shortage of_files) {
   }
   rail.is_given_up = true;
   if (std::exchange(has_told_of_rails_, true)) return;
-  const std::string why = of_files == Shortage::there
-                              ? "it turned one away, since it may open too few files"
-                              : "this process may open too few files; " + advice_on_files();
+  const std::string why =
+      of_files == Shortage::there
+          ? "it turned one away again and again, as a process does that may open too few files"
+          : "this process may open too few files; " + advice_on_files();
   log::warn(explain(rail, "has fewer rails from here than TUTTI_TCP_RAILS=" +
                               std::to_string(own_.rails) + ", and so may others: " + why)
                 .text);

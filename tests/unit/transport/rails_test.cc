@@ -248,3 +248,28 @@ TEST_CASE("the higher rank's rail stands where the lower one's would take too hi
   rig.until([&] { return rig[0].sink.frames.size() == 1 && rig[1].sink.frames.size() == 2; });
   REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
 }
+
+TEST_CASE("a peer that lets go of a caller once has not turned it away", "[tcp][rails]") {
+  tcp::Identity here, there;
+  here.ranks = there.ranks = 2;
+  here.rails = there.rails = kRails;
+  there.rank = 1;
+  tcp::Reception reception(here);
+  tcp::SocketAddress at;
+  at.bytes = {127, 0, 0, 1};
+  const auto port = reception.open(at);
+  REQUIRE(port.has_value());
+  REQUIRE(reception.begin().has_value());
+  at.port = *port;
+  tcp::Poller poller;
+  tcp::Attempt call(there, tcp::Attempt::Whom{0, 1}, std::vector{at}, poller, [] { return true; });
+  std::size_t released = 0;
+  const std::int64_t limit = now_ns() + 60'000'000'000;
+  while (!call.is_turned_away()) {
+    poller.serve();
+    released += reception.take_guests().size();
+    call.tick(now_ns());
+    REQUIRE(now_ns() < limit);
+  }
+  CHECK(released == 3);
+}

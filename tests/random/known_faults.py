@@ -115,8 +115,8 @@ FAULTS = [
                    "        elif False:\n")]}),
     Fault("1.12", "MPI_Finalize believes that MPI_Init was called", "errors", {
         "bindings/mpi/body/init.cc": [
-            ("  if (phase != ProcessPhase::running)\n    return refuse(Code::other, phase == ProcessPhase::finalized",
-             "  if (phase == ProcessPhase::finalized)\n    return refuse(Code::other, phase == ProcessPhase::finalized")]},
+            ("  if (process.phase.load(std::memory_order_acquire) != ProcessPhase::running)\n",
+             "  if (process.phase.load(std::memory_order_acquire) >= ProcessPhase::finalized)\n")]},
         begins="session"),
     Fault("long", "a block that is read goes on where the own one has come to", "long,layouts", {
         "lib/delegate/shm/direct.cc": [

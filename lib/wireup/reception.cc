@@ -54,24 +54,42 @@ Result<UniqueFd> listen_here(const JobRun& run) {
   return door;
 }
 
-Result<UniqueFd> listen_to_hosts(const JobRun& run) {
+UniqueFd socket_of_all() {
   UniqueFd door(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  const bool v6 = door.is_open();
-  if (!v6) door.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  const int off = 0;
-  if (v6) ::setsockopt(door.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+  const int on = 1, off = 0;
+  if (door.is_open())
+    ::setsockopt(door.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+  else
+    door.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  // Connections of a run that has ended keep its port for a minute; who listens keeps it all the
+  // same.
+  ::setsockopt(door.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  return door;
+}
+
+bool listens(const UniqueFd& door, int port) {
+  sockaddr_storage own{};
+  socklen_t length = sizeof own;
+  if (::getsockname(door.get(), reinterpret_cast<sockaddr*>(&own), &length) != 0) return false;
+  const auto number = htons(static_cast<std::uint16_t>(port));
+  if (own.ss_family == AF_INET6)
+    reinterpret_cast<sockaddr_in6*>(&own)->sin6_port = number;
+  else
+    reinterpret_cast<sockaddr_in*>(&own)->sin_port = number;
+  return ::bind(door.get(), reinterpret_cast<const sockaddr*>(&own), length) == 0 &&
+         ::listen(door.get(), 1024) == 0;
+}
+
+Result<UniqueFd> listen_to_hosts(const JobRun& run) {
+  std::string ports;
   for (int index = 0; index < kBoardPorts; ++index) {
-    sockaddr_in6 any6{};
-    sockaddr_in any4{};
-    any6.sin6_family = AF_INET6;
-    any4.sin_family = AF_INET;
-    any6.sin6_port = any4.sin_port = htons(static_cast<std::uint16_t>(board_port(run, index)));
-    const bool bound =
-        v6 ? ::bind(door.get(), reinterpret_cast<sockaddr*>(&any6), sizeof any6) == 0
-           : ::bind(door.get(), reinterpret_cast<sockaddr*>(&any4), sizeof any4) == 0;
-    if (bound && ::listen(door.get(), 1024) == 0) return door;
+    const int port = board_port(run, index);
+    UniqueFd door = socket_of_all();
+    if (listens(door, port)) return door;
+    ports += (index > 0 ? ", " : "") + std::to_string(port);
   }
-  return cannot_listen();
+  return fail(Code::other, cannot_listen().value().text + "; tried were the ports " + ports +
+                               ": another MASTER_PORT gives others");
 }
 
 struct Visitor {

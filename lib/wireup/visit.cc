@@ -154,11 +154,13 @@ Result<BoardConnection> try_hosts(const JobRun& run, const std::string& master) 
 
 }  // namespace
 
-// Who has not the key cannot know the ports, and so not take them before rank 0.
+// Who has neither the key nor seen a run of this name (another MASTER_PORT makes another) does not
+// know the ports, and so cannot take them before rank 0. Who sees them learns 16 bits of what the
+// key makes, too few to test guesses of the key by.
 int board_port(const JobRun& run, int index) {
-  const std::uint64_t number =
-      secure::number_from(*run.secret, run.name + " port " + std::to_string(index));
-  return 10000 + static_cast<int>(number % 50000);
+  const std::uint64_t number = secure::number_from(*run.secret, run.name + " ports") & 0xffff;
+  const std::string place = std::to_string(number) + " " + run.name + " " + std::to_string(index);
+  return 10000 + static_cast<int>(hash(place) % 50000);
 }
 
 std::string board_name(const JobRun& run) {

@@ -100,6 +100,13 @@ Result<void> gpu_support(Draft& draft, const Given& given) {
                                                                          : "auto"}});
 }
 
+// One letter changed, missing or too many, or two letters swapped.
+bool is_slip(std::string_view word, std::string_view meant) {
+  const std::size_t distance = text::edit_distance(word, meant);
+  return distance == 1 || (distance == 2 && word.size() == meant.size() &&
+                           std::is_permutation(word.begin(), word.end(), meant.begin()));
+}
+
 // Others than these may be asked for, and are not provided; misspelt they are told.
 Result<void> memory_kinds(Draft& draft, const Given& given) {
   static const std::vector<std::string> kKinds = {"system", "mpi", "cuda", "rocm", "level_zero"};
@@ -111,7 +118,7 @@ Result<void> memory_kinds(Draft& draft, const Given& given) {
     const auto words = text::split(text::trim(kind), ':');
     for (std::size_t i = 0; i < words.size(); ++i) {
       const std::string near = text::nearest(words[i], i == 0 ? kKinds : kRestrictors);
-      if (!near.empty() && near != words[i])
+      if (!near.empty() && is_slip(words[i], near))
         return fail(Code::arg, given.spelling + ": '" + std::string(text::trim(kind)) +
                                    "' is no kind of memory; did you mean " + near + "?");
     }

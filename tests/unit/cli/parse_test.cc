@@ -60,7 +60,8 @@ TEST_CASE("kinds of memory may be unknown, but not misspelt", "[cli]") {
   const auto refusal = [](const std::string& kind, const std::string& near) {
     return "--memory-alloc-kinds: '" + kind + "' is no kind of memory; did you mean " + near + "?";
   };
-  for (const char* list : {"system,mpi:alloc_mem", "cuda:device:host", "other,other:kind", "rocm"})
+  for (const char* list :
+       {"system,mpi:alloc_mem", "cuda:device:host", "other,other:kind", "rocm", "musa:device", "x"})
     CHECK(parse(std::string("prun --memory-alloc-kinds ") + list + " a"));
   CHECK(error_of("prun --memory-alloc-kinds mpi,cuda:devise a") ==
         refusal("cuda:devise", "device"));

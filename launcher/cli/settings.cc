@@ -229,9 +229,12 @@ Result<void> slurm_time(Draft& draft, const Given& given) {
     seconds += unit * static_cast<double>(value.value_or(0));
     unit /= 60;
   }
-  if (!good || seconds > kMostSeconds)
+  if (!good)
     return fail(Code::arg,
                 given.spelling + " needs minutes, M:S, H:M:S or D-H, not '" + word + "'");
+  if (seconds > kMostSeconds)
+    return fail(Code::arg, given.spelling + " " + word +
+                               " is more than 1000000000 seconds; UNLIMITED sets no limit");
   draft.job.timeout_s = seconds;
   return {};
 }

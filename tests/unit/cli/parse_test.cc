@@ -66,6 +66,7 @@ TEST_CASE("kinds of memory may be unknown, but not misspelt", "[cli]") {
   CHECK(error_of("prun --memory-alloc-kinds mpi,cuda:devise a") ==
         refusal("cuda:devise", "device"));
   CHECK(error_of("prun --memory-alloc-kinds cuba a") == refusal("cuba", "cuda"));
+  CHECK(error_of("prun --memory-alloc-kinds romc a") == refusal("romc", "rocm"));
 }
 
 TEST_CASE("numbers that are none are refused with their option", "[cli]") {
@@ -79,8 +80,10 @@ TEST_CASE("numbers that are none are refused with their option", "[cli]") {
   CHECK(error_of("prun --gpus-per-rank 1025 a").find("from 1 to 1024") != std::string::npos);
   CHECK(parse("prun --gpus-per-rank 1024 a"));
   for (const char* time : {"99999999999999999", "9223372036854775807-0"})
-    CHECK(error_of(std::string("srun --time ") + time + " a").find("needs minutes") !=
-          std::string::npos);
+    CHECK(error_of(std::string("srun --time ") + time + " a") ==
+          std::string("--time ") + time +
+              " is more than 1000000000 seconds; UNLIMITED sets no limit");
+  CHECK(error_of("srun --time soon a").find("needs minutes") != std::string::npos);
   for (const char* seconds : {"1e-12", "1e10", "-1", "5s"})
     CHECK(error_of(std::string("prun --timeout ") + seconds + " a").find("needs seconds") !=
           std::string::npos);

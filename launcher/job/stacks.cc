@@ -82,7 +82,10 @@ std::string shorten_stack(const std::string& text) {
     if (line[sharp] == '#') thread.add(line.substr(sharp));
   }
   frames += thread.text();
-  return frames.empty() ? "      " + text::printable_lines(text::trim(text)) + "\n" : frames;
+  if (!frames.empty()) return frames;
+  for (const std::string& line : text::split(text::trim(text), '\n'))
+    frames += "      " + text::printable(line, "\t") + "\n";
+  return frames;
 }
 
 // The frame behind the last of MPI's.

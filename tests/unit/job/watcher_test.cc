@@ -289,7 +289,7 @@ TEST_CASE("ranks fold and stacks lose their addresses", "[watch]") {
   CHECK(shorten_stack("#0  f () at ../sysdeps/unix/f.S:38\n#1  0x00cd in ?? ()\n") ==
         "      #0  f () at ../sysdeps/unix/f.S:38\n      #1  ?? ()\n");  // stripped
   CHECK(shorten_stack("cannot attach\n") == "      cannot attach\n");
-  CHECK(shorten_stack("cannot attach\nprun: no\n") == "      cannot attach\n    prun: no\n");
+  CHECK(shorten_stack("cannot attach\nprun: no\n") == "      cannot attach\n      prun: no\n");
 }
 
 TEST_CASE("who called MPI is read off a debugger's stack", "[watcher]") {

@@ -147,7 +147,7 @@ std::int64_t most_of(const KnobRow& row) {
 std::string form_of(const KnobRow& row) {
   if (std::strcmp(row.unit, "bytes") == 0)
     return "a number of bytes such as 65536, 64k or 1M, at most " +
-           text::format_bytes(static_cast<std::uint64_t>(kMost));
+           std::to_string(kMost >> 30) + "G";
   if (std::strcmp(row.unit, "0/1") == 0) return "0 or 1";
   return "a whole number from " + std::to_string(least_of(row)) + " to " +
          std::to_string(most_of(row));

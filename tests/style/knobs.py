@@ -27,7 +27,7 @@ This page is written by `tests/style/knobs.py --write` from the tables in `lib/b
 ## What you may set
 
 Set them with `prun -x NAME=VALUE`, or in the environment prun is started in. A misspelt one is
-named with the nearest known name. Sizes take `k`, `M` and `G` (powers of 1024).
+named with the nearest known name. Sizes take `k`, `M` and `G` (powers of 1024), at most 1048576G.
 
 | variable | unit | default | room | what it does |
 | --- | --- | --- | --- | --- |

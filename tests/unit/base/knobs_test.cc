@@ -50,6 +50,18 @@ TEST_CASE("of words but links a knob takes one", "[base]") {
   }
 }
 
+TEST_CASE("the most that a size may be is told in a form that is taken", "[base]") {
+  const auto with = [](const char* value) {
+    return Knobs::read([=](const char* name) {
+      return std::strcmp(name, "TUTTI_EAGER_BYTES") == 0 ? value : nullptr;
+    });
+  };
+  CHECK(with("1048576G"));
+  const auto wrong = with("1048577G");
+  REQUIRE_FALSE(wrong);
+  CHECK(wrong.error().text.find("at most 1048576G;") != std::string::npos);
+}
+
 TEST_CASE("a knob that does not parse names itself and the form wanted", "[base]") {
   const auto knobs = Knobs::read([](const char* name) -> const char* {
     return std::strcmp(name, "TUTTI_EXPLAIN") == 0 ? "maybe" : nullptr;

@@ -75,7 +75,8 @@ Result<OtherSide> hear(const Meeting& local, const Leaders& leaders, const Group
     }
   }
   Code code = local.tell(bytes_of(heard.word), leaders.local);
-  if (code == Code::ok) code = static_cast<Code>(heard.word.code);
+  if (code != Code::ok) return fail(code, "the members of a group could not hear of the other");
+  code = static_cast<Code>(heard.word.code);
   if (code == Code::other) {
     runtime.reason = {.failed_there = true};
     return fail(code, "the other group gave this call up");

@@ -87,12 +87,13 @@ namespace {
 
 // When the library is unloaded: after the last static object of the program. A thread of the
 // program may be in MPI until the kernel ends it, in a message that never comes or on its way to
-// the next call: then the world stays.
+// the next call: then the world and its streams stay.
 [[gnu::destructor]] void end_of_process() {
   if (is_forked()) return;
   let_last_words_be_said();
-  end_streams();
+  stop_streams();
   if (process.world != nullptr || function_under_way() != nullptr) return;
+  end_streams();
   process.watch = nullptr;
   process.recorder = nullptr;
   owner().reset();

@@ -49,6 +49,10 @@ void drain_stream(comm::Communicator& comm) {
   if (keep) static_cast<enqueue::UserStream*>(keep.get())->drain();
 }
 
+void stop_streams() {
+  if (owner() != nullptr) owner()->stop();
+}
+
 void end_streams() {
   process.streams = nullptr;
   owner().reset();

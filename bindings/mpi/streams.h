@@ -13,6 +13,7 @@ enqueue::CallStreams& streams();
 // Until what is enqueued has ended. Inside of a call.
 void drain_streams();
 void drain_stream(comm::Communicator& comm);  // in its own
+void stop_streams();                          // at exit, where threads may be in calls
 void end_streams();                           // before the world's end
 
 // Null: not a handle of one that was not freed.

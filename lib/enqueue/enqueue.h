@@ -108,6 +108,9 @@ class CallStreams final : public types::Enqueued {
   using Fatal = void (*)(const Failure& failure);
   CallStreams(world::World& world, Fatal fatal);
   ~CallStreams();
+  // For good: nobody works for streams any more, and nothing can be put. Other threads of the
+  // program may still be in calls that look here.
+  void stop();
   CallStreams(const CallStreams&) = delete;
   CallStreams& operator=(const CallStreams&) = delete;
 

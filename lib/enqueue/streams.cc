@@ -27,6 +27,12 @@ constexpr unsigned long kTimerSlack_ns = 1;  // the kernel's own 50 us would dou
 CallStreams::CallStreams(world::World& world, Fatal fatal) : world_(world), fatal_(fatal) {}
 
 CallStreams::~CallStreams() {
+  stop();
+  world_.endpoint().devices().set_enqueued(nullptr);
+}
+
+void CallStreams::stop() {
+  if (is_over_.load(std::memory_order_acquire)) return;
   world_.give_gate_up();  // the thread may wait for it
   is_over_.store(true, std::memory_order_release);
   wake_word_.fetch_add(1, std::memory_order_release);
@@ -40,8 +46,8 @@ CallStreams::~CallStreams() {
   watch_word_.store(1, std::memory_order_relaxed);
   futex_wake(watch_word_);
   if (watch_.joinable()) watch_.join();
+  const std::scoped_lock hold(mutex_);
   for (const auto& line : lines_) line->abandon();
-  world_.endpoint().devices().set_enqueued(nullptr);
 }
 
 // Tried, not waited for: whoever has the mutex may be blocked by a full stream, and we hold the

@@ -140,7 +140,7 @@ void Core::deliver_eager(Transfer* transfer, int from, const transport::FrameHea
     if (bytes > 0) std::memcpy(transfer->buffer.at(), payload.data(), bytes);
   } else if (transfer->buffer.device != nullptr) {
     if (bytes > 0 && transfer->buffer.device->stands_behind_caller() &&
-        !flood_.has_room(bytes_.in_use())) {
+        !flood_.has_room_for_devices(bytes_.in_use())) {
       transfer->is_unanswered = true;
       transfer->remote = high_of(header.cookie);
       transfer->key_flags = header.flags;

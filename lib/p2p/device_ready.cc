@@ -59,7 +59,7 @@ bool DeviceReads::has_place(const Transfer& transfer) const {
     if (each.phase == Phase::granted && each.buffer.device != nullptr)
       promised += each.total - each.moved;
   }
-  return core_.flood_.has_room(core_.bytes_.in_use() + promised);
+  return core_.flood_.has_room_for_devices(core_.bytes_.in_use() + promised);
 }
 
 }  // namespace tutti::p2p

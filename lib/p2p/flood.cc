@@ -52,11 +52,11 @@ Flood::Flood(wireup::Wireup& wireup, const Knobs& knobs)
     : wireup_(wireup),
       record_(wireup.segment().local(static_cast<std::uint32_t>(wireup.local_rank())).kept),
       from_(static_cast<std::uint64_t>(knobs.integer("TUTTI_FLOOD_MESSAGES"))),
+      allowed_(static_cast<std::uint64_t>(knobs.integer("TUTTI_UNEXPECTED_BYTES"))),
       // Who says how much a peer may leave here means it. Else memory decides, when that much is
       // here.
       is_budget_known_(knobs.is_set("TUTTI_UNEXPECTED_BYTES")) {
-  if (!is_budget_known_)
-    budget_ = static_cast<std::uint64_t>(knobs.integer("TUTTI_UNEXPECTED_BYTES"));
+  if (!is_budget_known_) budget_ = allowed_;
 }
 
 // relaxed: the daemon samples, as it does of the watch record.

@@ -23,6 +23,9 @@ class Flood {
   void remove(const KeptMessage& message);
   // Whether so much memory in all may be used for them.
   bool has_room(std::uint64_t bytes);
+  // The same for what comes for a device that stands behind its caller: its room is never less than
+  // what a peer may leave here.
+  bool has_room_for_devices(std::uint64_t bytes) { return bytes <= allowed_ || has_room(bytes); }
 
  private:
   void record() const;
@@ -36,6 +39,7 @@ class Flood {
   std::uint64_t waiting_ = 0;    // whose senders wait for room
   std::int64_t began_ns_ = 0;    // when the last rise to a part of `from_` began
   std::uint64_t received_ = 0;   // messages received before that
+  std::uint64_t allowed_ = 0;    // bytes that one peer may leave here
   std::uint64_t budget_ = 0;     // bytes up to which there is room
   bool is_budget_known_ = true;  // else the memory of the host is asked when it is used up
 };

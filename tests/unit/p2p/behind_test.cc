@@ -245,3 +245,21 @@ TEST_CASE("what comes for a device that stands behind its caller does not fill h
       REQUIRE(both.worlds.until([&] { return both.worlds.core(1).kept_bytes() == 0; }));
     }
 }
+
+TEST_CASE("host memory that the user allowed is room for what a device is not ready for",
+          "[p2p][device][behind]") {
+  for (const std::size_t bytes : {std::size_t{2000}, std::size_t{300'000}}) {
+    INFO(bytes << " bytes");
+    Machines both(2, memory_variants()[0], knobs_with({{"TUTTI_UNEXPECTED_BYTES", "1M"}}));
+    const auto data = pattern(bytes, 1);
+    const Room from(both, 0, false, data), into(both, 1, true, std::vector<std::byte>(bytes));
+    both.device(1).stand_behind(true);
+    Pending* const receive = both.worlds[1].recv(0, {1, 0, 7, 0}, into.buffer());
+    Pending* const send = both.worlds[0].send(Mode::standard, 1, {1, 0, 7, 0}, from.buffer());
+    REQUIRE(both.worlds.until([&] { return send->done; }));
+    REQUIRE_FALSE(receive->done);
+    both.device(1).stand_behind(false);
+    REQUIRE(both.worlds.until([&] { return receive->done; }));
+    REQUIRE(into.content() == data);
+  }
+}

@@ -8,14 +8,14 @@
 namespace tutti::mpi::body {
 namespace {
 
-Code give(Ref<Errhandler> handler, MPI_Errhandler* errhandler) {
+Code give_errhandler(Ref<Errhandler> handler, MPI_Errhandler* errhandler) {
   *errhandler = handle_to(handler.hand_out(), MPI_ERRHANDLER_NULL);
   return Code::ok;
 }
 
 Code create(ObjectKind kind, Errhandler::Function function, MPI_Errhandler* errhandler) {
   if (function == nullptr) return refuse(Code::arg, "the function is null");
-  return give(Errhandler::user(kind, function), errhandler);
+  return give_errhandler(Errhandler::user(kind, function), errhandler);
 }
 
 // Predefined ones serve all kinds.
@@ -38,7 +38,7 @@ Code comm_set_errhandler(comm::Communicator& comm, Errhandler& errhandler) {
 }
 
 Code comm_get_errhandler(comm::Communicator& comm, MPI_Errhandler* errhandler) {
-  return give(Ref<Errhandler>::share(errhandler_on(comm)), errhandler);
+  return give_errhandler(Ref<Errhandler>::share(errhandler_on(comm)), errhandler);
 }
 
 Code comm_call_errhandler(comm::Communicator& comm, int errorcode) {
@@ -60,7 +60,7 @@ Code session_set_errhandler(Session& session, Errhandler& errhandler) {
 }
 
 Code session_get_errhandler(Session& session, MPI_Errhandler* errhandler) {
-  return give(Ref<Errhandler>::share(errhandler_at(session.errhandler)), errhandler);
+  return give_errhandler(Ref<Errhandler>::share(errhandler_at(session.errhandler)), errhandler);
 }
 
 Code session_call_errhandler(Session& session, int errorcode) {
@@ -83,7 +83,7 @@ Code file_set_errhandler(Object* /*file*/, Errhandler& errhandler) {
 }
 
 Code file_get_errhandler(Object* /*file*/, MPI_Errhandler* errhandler) {
-  return give(Ref<Errhandler>::share(file_errhandler()), errhandler);
+  return give_errhandler(Ref<Errhandler>::share(file_errhandler()), errhandler);
 }
 
 Code file_call_errhandler(Object* /*file*/, int errorcode) {

@@ -311,9 +311,9 @@ void Daemon::handle(const control::Signal& signal) {
 }
 
 void Daemon::handle(const control::Bye& bye) {
+  if (place_.by_hand) status_ = bye.again ? kComeAgain : bye.status;  // the last one's counts
   if (std::exchange(leaving_, true)) return;
   below_.leave();
-  if (place_.by_hand) status_ = bye.again ? kComeAgain : bye.status;
   ranks_.finish([this] {
     has_finished_ = true;
     leave_when_done();

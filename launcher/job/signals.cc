@@ -44,8 +44,10 @@ void Signals::take(int number) {
                     "ended by a signal while " + std::string(row_of(course_.state).doing));
     return;
   }
-  if (ends && course_.state == State::leaving)
+  if (ends && course_.state == State::leaving) {
+    machine_.say_bye();                       // no round follows any more
     return hosts_.send_all(control::End{0});  // waits for no filter
+  }
   if (number == SIGINT && ++interrupts_ > 1) {
     hosts_.send_all(control::End{0});
     return machine_.fail(status::of_signal(number), "interrupted twice; every rank was killed");

@@ -58,7 +58,7 @@ void StateMachine::enter(State state) {
   } else if (state == State::leaving) {
     say_what_hosts_said();
     terminal_.stop_input();
-    hosts_.say_bye({ending_.status(), comes_again()});
+    say_bye();
     hosts_.drop_those_that_never_came();
   } else if (state == State::done) {
     return calls_.done();
@@ -115,6 +115,10 @@ void StateMachine::on_newcomer() {
       hosts_.count() >= static_cast<std::size_t>(request_.spec.torch.max_nodes))
     return;
   fail(0, "", Cause::newcomer);
+}
+
+void StateMachine::say_bye() {
+  hosts_.say_bye({ending_.status(), comes_again()});
 }
 
 void StateMachine::interrupt(int signal) {

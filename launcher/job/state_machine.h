@@ -37,6 +37,7 @@ class StateMachine {
   // The first failure is the one that is told.
   void fail(int status, const std::string& line, Cause cause = Cause::ended);
   void interrupt(int signal);  // by the user
+  void say_bye();              // with the status, and whether another round follows
   void host_failed(int host, int status, const std::string& reason);
   void remark_of_host(int host, const std::string& text);
   void say_what_hosts_said();  // what was kept, since others may say the same

@@ -62,9 +62,9 @@ class RequestPool {
   std::vector<void*> free_;
 };
 
-// Intercommunicators whose making failed here, by the other side's leader and where leaders met
-// (inter.cc).
-using FailedBetween = std::map<std::tuple<int, std::uint32_t, int>, int>;
+// How often this rank, as a leader, began to make an intercommunicator, by the other side's leader
+// and where leaders meet (inter.cc).
+using AttemptsBetween = std::map<std::tuple<int, std::uint32_t, int>, int>;
 
 class Runtime {
  public:
@@ -115,7 +115,7 @@ class Runtime {
   engine::ScratchPool scratch;
   CollectivePool collectives;
   ContextIds contexts;
-  FailedBetween failed_between;
+  AttemptsBetween attempts_between;
   std::uint64_t births_above = 0;  // prun compares over all MPI programs that ranks run in turn
   RequestPool requests;
   std::optional<model::BoundAt> place;  // of this rank, once it was read

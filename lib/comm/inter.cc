@@ -2,9 +2,9 @@
 //
 // All members of a group name the same leader. The leaders swap lists and proposals; within its
 // group each hands on what it heard. Whose leader has the lower rank in the job comes first, for
-// all alike. A leader whose side fails gives up its word to the other, which waits for it; leaders
-// count those failures, and each attempt has a place of its own: nothing said in one is taken for a
-// word of the next.
+// all alike. A leader whose side fails gives up its word to the other, which waits for it. Leaders
+// count attempts, since one may have failed on one side only, and each has a place of its own:
+// nothing said in one is taken for a word of the next.
 #include <algorithm>
 
 #include "comm/agree.h"
@@ -130,16 +130,12 @@ Result<CommRef> try_join(const Meeting& local, const Leaders& leaders, GroupRef 
 Result<CommRef> join(const Meeting& local, const Leaders& leaders, GroupRef mine,
                      Runtime& runtime) {
   if (!leads(local, leaders)) return try_join(local, leaders, std::move(mine), runtime);
-  const FailedBetween::key_type pair{leaders.remote_job_rank, leaders.at.context, leaders.at.tag};
-  const auto failed = runtime.failed_between.find(pair);
+  const int earlier =
+      runtime.attempts_between[{leaders.remote_job_rank, leaders.at.context, leaders.at.tag}]++;
   Leaders now = leaders;
-  if (failed != runtime.failed_between.end())
-    now.at = place_of(leaders.at.context, leaders.at.tag, std::span(&failed->second, 1));
+  if (earlier > 0) now.at = place_of(leaders.at.context, leaders.at.tag, std::span(&earlier, 1));
   auto made = try_join(local, now, std::move(mine), runtime);
-  if (!made) {
-    give_up_word(runtime, now.remote_job_rank, now.at);
-    ++runtime.failed_between[pair];
-  }
+  if (!made) give_up_word(runtime, now.remote_job_rank, now.at);
   return made;
 }
 

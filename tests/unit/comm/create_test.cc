@@ -2,6 +2,7 @@
 #include <thread>
 
 #include "comm/context.h"
+#include "comm/meeting.h"
 #include "reference.h"
 
 namespace {
@@ -114,6 +115,19 @@ TEST_CASE("a side that fails by itself says so to the other, which can try again
       const comm::Bridge bridge{me.rank == 2 ? 0 : 1, &me.comm, me.rank == 2 ? 1 : 2, kTag};
       me.expect(comm::create_inter(*part, bridge).has_value() == (attempt == 2), "in the end");
     }
+  });
+}
+
+// As a side does that fails when the other has heard all of its words.
+TEST_CASE("a leader that gives up an intercommunicator late does not end the next one's making",
+          "[comm][create]") {
+  test::run_ranks(test::one_host(2), [](const Rank& me) {
+    constexpr int kTag = 7;
+    const CommRef part = *comm::split(me.comm, me.rank, 0);
+    const comm::Bridge bridge{0, &me.comm, 1 - me.rank, kTag};
+    me.expect(comm::create_inter(*part, bridge).has_value(), "the first");
+    if (me.rank == 1) comm::give_up_word(me.comm.runtime(), 0, {me.comm.coll_context(), kTag});
+    me.expect(comm::create_inter(*part, bridge).has_value(), "the next");
   });
 }
 

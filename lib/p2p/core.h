@@ -279,6 +279,7 @@ class Core final : public transport::Sink {
   void run_completions();
   int poll();
   int pump();
+  int pump_or_keep();
   int flush(PeerState& peer);
   void list_busy(PeerState& peer);
   void queue_control(PeerState& peer, Kind kind, std::uint64_t length, std::uint64_t cookie);

@@ -5,6 +5,7 @@
 // completes further requests does not nest.
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -26,7 +27,7 @@ int Core::poll() {
   if (rounds_ % kOthersEvery == 0) [[unlikely]]
     for (const auto& each : opened_.transports) events += each->progress();
   if (work_) [[unlikely]]
-    events += pump();
+    events += pump_or_keep();
   if (!channel_.completions.is_empty()) run_completions();
   // Another thread may wait for what this one has received.
   if (events > 0 && sleepers_ > 0) [[unlikely]]
@@ -94,7 +95,12 @@ void Core::fail_with(Transfer* transfer, Code code) {
 
 void Core::run_completions() {
   if (is_completing_) return;
+  struct Completing {
+    bool& is_so;
+    ~Completing() { is_so = false; }
+  };
   is_completing_ = true;
+  const Completing until_end{is_completing_};  // also where a callback throws
   while (!channel_.completions.is_empty()) {
     Transfer* const transfer = channel_.completions.pop();
     const bool was_released = transfer->detached;
@@ -103,7 +109,16 @@ void Core::run_completions() {
     if (transfer->on_done != nullptr) transfer->on_done(transfer);
     if (was_released) channel_.transfers.give(transfer);
   }
-  is_completing_ = false;
+}
+
+// What memory is too short for now is left to a later round.
+int Core::pump_or_keep() {
+  try {
+    return pump();
+  } catch (...) {
+    work_ = true;
+    throw;
+  }
 }
 
 // Posts what is queued, as far as links have room. Returns how many things moved.
@@ -116,7 +131,8 @@ int Core::pump() {
     lose(peer(loss.peer), loss.why);
   }
   losses_.clear();
-  for (std::size_t i = 0; i < matched_.size(); ++i, ++moved) answer(matched_[i]);
+  for (std::size_t i = 0; i < matched_.size(); ++i, ++moved)
+    if (Transfer* const each = std::exchange(matched_[i], nullptr)) answer(each);
   matched_.clear();
   std::size_t kept = 0;
   for (std::size_t i = 0; i < busy_.size(); ++i) {

@@ -94,12 +94,19 @@ Code ShmTeam::run(const TeamCall& call) {
   }
   Work work(call);
   members_.set_running(true);
-  start(work);
-  Code code = go_on(work);
-  while (code == kNotYet) [[unlikely]] {
-      members_.wait_long();
-      code = members_.faults().broken() != Code::ok ? members_.faults().broken() : go_on(work);
-    }
+  Code code;
+  try {
+    start(work);
+    code = go_on(work);
+    while (code == kNotYet) [[unlikely]] {
+        members_.wait_long();
+        code = members_.faults().broken() != Code::ok ? members_.faults().broken() : go_on(work);
+      }
+  } catch (...) {  // the others are told
+    members_.set_running(false);
+    cancel(Code::other);
+    throw;
+  }
   members_.set_running(false);
   return code;
 }

@@ -1,4 +1,6 @@
 // Requests: probe, matched probe, cancel, release while active, completion callbacks.
+#include <new>
+
 #include "worlds.h"
 
 using namespace tutti;
@@ -179,4 +181,14 @@ TEST_CASE("links are reported with their reason", "[p2p][request]") {
   REQUIRE(text.find("1\tfake\ta test\n") != std::string::npos);
   REQUIRE(worlds[0].link_name(1) == "fake");
   REQUIRE(worlds[0].traits(1).eager_bytes == FakeOptions{}.eager_bytes);
+}
+
+TEST_CASE("callbacks go on to be called after one that threw", "[p2p][request]") {
+  Worlds worlds(1);
+  bool was_called = false;
+  worlds[0].later([](Pending*) { throw std::bad_alloc(); }, nullptr);
+  CHECK_THROWS_AS(worlds[0].progress(), std::bad_alloc);
+  worlds[0].later([](Pending* self) { *static_cast<bool*>(self->owner) = true; }, &was_called);
+  worlds[0].progress();
+  CHECK(was_called);
 }

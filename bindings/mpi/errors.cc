@@ -130,13 +130,16 @@ Code refuse_on(comm::Communicator* where, Code code, std::string text) {
 Code thrown() {
   constexpr const char* kNoMemory =
       "there is not enough memory for this call (see ulimit -v, and the host's memory)";
-  std::free(std::exchange(process.reserve, nullptr));
+  const auto refuse_for_memory = [] {
+    std::free(std::exchange(process.reserve, nullptr));
+    return refuse(Code::no_mem, kNoMemory);
+  };
   try {
     throw;
   } catch (const std::bad_alloc&) {
-    return refuse(Code::no_mem, kNoMemory);
+    return refuse_for_memory();
   } catch (const std::length_error&) {
-    return refuse(Code::no_mem, kNoMemory);
+    return refuse_for_memory();
   } catch (const std::system_error& problem) {
     return refuse(Code::other, problem.what());
   }
@@ -159,6 +162,7 @@ namespace {
 
 // A user's function sees `handle`: of a communicator or a session, alike to it.
 void tell_user(Errhandler& handler, Handle handle, int code) {
+  if (code == MPI_ERR_NO_MEM) keep_reserve();  // the job goes on
   if (handler.action != Errhandler::Action::user) return;
   const auto keep = Ref<Errhandler>::share(&handler);  // it may free itself
   auto seen = reinterpret_cast<MPI_Comm>(handle);

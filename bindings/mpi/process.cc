@@ -23,6 +23,11 @@ namespace tutti::mpi {
 
 constinit Process process;
 
+void keep_reserve() {
+  constexpr std::size_t kReserve = std::size_t{64} << 10;
+  if (process.reserve == nullptr) process.reserve = std::malloc(kReserve);
+}
+
 namespace {
 
 std::unique_ptr<world::World>& owner() {
@@ -138,8 +143,7 @@ Result<void> make_world(world::ThreadLevel level) {
   process.tells_places = knobs.flag("TUTTI_BACKTRACE");
   process.gated = world->is_gated();
   process.watch = &world->watch();
-  constexpr std::size_t kReserve = std::size_t{64} << 10;
-  if (process.reserve == nullptr) process.reserve = std::malloc(kReserve);
+  keep_reserve();
   process.self_comm = &world->self_comm();
   process.self_comm->name = "MPI_COMM_SELF";
   open_recorder(*world, knobs.text("TUTTI_RECORD"));

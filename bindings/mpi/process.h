@@ -44,6 +44,9 @@ struct Process {
 };
 extern constinit Process process;
 
+// Takes `Process::reserve`, again if it was given back.
+void keep_reserve();
+
 // The communicator errors go to that belong to no communicator (MPI 5.0, 9.3): MPI_COMM_SELF; or
 // MPI_COMM_WORLD, as it was before MPI 4, where the program set a handler there only.
 inline comm::Communicator* fallback_comm() {

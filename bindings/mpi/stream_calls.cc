@@ -154,7 +154,7 @@ int wait(function::Number number, int count, MPI_Request* array, QueuedCall& ope
   if (are_null(requests)) return MPI_SUCCESS;
   operation.what = QueuedCall::What::wait;
   operation.call = kNames[number];
-  const Code code = wait_for(requests, operation);
+  const Code code = coded([&] { return wait_for(requests, operation); });
   operation = {};
   return code == Code::ok ? MPI_SUCCESS : call.fail(code, nullptr);
 }

@@ -177,7 +177,7 @@ template <class Body>
 int run(function::Number number, Body body) {
   const CallScope call(number, CallScope::inside);
   if (!call.allowed()) return call.refuse(nullptr);
-  const Code code = body();
+  const Code code = coded(body);
   return code == Code::ok ? MPI_SUCCESS : call.fail(code, nullptr);
 }
 

@@ -4,6 +4,7 @@
 #include "enqueue/enqueue.h"
 #include "mpi/call.h"
 #include "mpi/checks.h"
+#include "mpi/errors.h"
 #include "mpi/objects.h"
 
 namespace tutti::mpi {
@@ -33,13 +34,23 @@ inline bool good_data(const void* data, Count count, MPI_Datatype handle, bool m
          good_buffer(data, count, type, may_be_in_place, name);
 }
 
+// What a body lacks memory for is an error of its call.
+template <class Body>
+Code coded(Body body) {
+  try {
+    return body();
+  } catch (...) {
+    return thrown();
+  }
+}
+
 template <class Body>
 int run_on(function::Number number, MPI_Comm handle, Body body) {
   const CallScope call(number, CallScope::inside);
   if (!call.allowed()) return call.refuse(nullptr);
   comm::Communicator* const comm = comm_of(handle);
   if (!good_comm(comm, handle, "comm")) return call.refuse(nullptr);
-  const Code code = body(*comm);
+  const Code code = coded([&] { return body(*comm); });
   return code == Code::ok ? MPI_SUCCESS : call.fail(code, comm);
 }
 

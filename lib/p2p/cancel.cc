@@ -11,7 +11,8 @@
 //         matched              cuts the sender's offer instead of answering it
 //         awaiting             likewise; ends when the sender has said ready
 //         granted              ends when all has come that was sent
-//         getting              ends with the part under way
+//         getting              ends with the part under way; the sender's offer is cut at once
+//                              where nothing was asked for yet
 //
 // Transfers whose peer is lost end as always. The context's number is not used again (comm):
 // messages in it may still be on their way.
@@ -76,6 +77,10 @@ void Core::cancel_transfer(Transfer* transfer, Code code) {
     case Phase::pinned:
     case Phase::getting:
       transfer->failure = code;
+      if (transfer->waits_to_move()) {
+        transfer->phase = Phase::copying;
+        return queue_cut(peer(transfer->peer), transfer->remote, 0, code);
+      }
       work_ = true;
       return;
   }

@@ -263,3 +263,22 @@ TEST_CASE("host memory that the user allowed is room for what a device is not re
     REQUIRE(into.content() == data);
   }
 }
+
+TEST_CASE("who sends to a device that is not ready is told at once that its context is cancelled",
+          "[p2p][device][behind]") {
+  Machines both(2, memory_variants()[0], knobs_with({{"TUTTI_UNEXPECTED_BYTES", "0"}}));
+  const auto data = pattern(300'000, 1);
+  const Room from(both, 0, false, data), into(both, 1, true, data);
+  both.device(1).stand_behind(true);
+  Pending* const receive = both.worlds[1].recv(0, {1, 0, 7, 0}, into.buffer());
+  Pending* const send = both.worlds[0].send(Mode::standard, 1, {1, 0, 7, 0}, from.buffer());
+  int rounds = 200;
+  REQUIRE(both.worlds.until([&] { return --rounds < 0; }));
+  REQUIRE_FALSE(send->done);
+  both.worlds[1].cancel(1, Code::other);
+  REQUIRE(both.worlds.until([&] { return send->done; }));
+  REQUIRE(send->status.code == Code::other);
+  both.device(1).stand_behind(false);
+  REQUIRE(both.worlds.until([&] { return receive->done; }));
+  REQUIRE(receive->status.code == Code::other);
+}

@@ -106,6 +106,7 @@ struct SectionName {
 std::span<const SectionName> section_names();
 
 // Shared by the functions that apply: a whole number from 1, or an error naming both.
+inline constexpr int kMostSeconds = 1'000'000'000;  // of any wait or limit
 // Of nothing there are more than ranks.
 Result<int> positive(const Given& given, std::int64_t most = wireup::kMostRanks);
 // "0-3,8" -> 0,1,2,3,8.

@@ -12,7 +12,7 @@
 namespace tutti::launch::cli {
 namespace {
 
-constexpr double kLeastSeconds = 1e-3, kMostSeconds = 1e9;
+constexpr double kLeastSeconds = 1e-3;
 
 Result<double> seconds_of(const Given& given) {
   const std::string& word = given.words[0];

@@ -14,7 +14,6 @@ namespace tutti::launch::cli {
 namespace {
 
 constexpr int kMostNodes = 1 << 20;
-constexpr std::int64_t kMostRendezvousSeconds = 1'000'000'000;
 
 std::string variable_of(std::string name) {
   for (char& c : name)
@@ -194,12 +193,10 @@ Result<void> rendezvous_conf(Draft& draft, const Given& given) {
     if (name == "rank") {
       TUTTI_DO(node_rank(draft, Given{given.spelling + " rank", {value}}));
     } else if (name == "timeout" || name == "join_timeout") {
-      TUTTI_TRY(seconds,
-                positive(Given{given.spelling + " " + name, {value}}, kMostRendezvousSeconds));
+      TUTTI_TRY(seconds, positive(Given{given.spelling + " " + name, {value}}, kMostSeconds));
       draft.job.torch.join_timeout_s = seconds;
     } else if (name == "last_call_timeout") {
-      TUTTI_TRY(seconds,
-                positive(Given{given.spelling + " " + name, {value}}, kMostRendezvousSeconds));
+      TUTTI_TRY(seconds, positive(Given{given.spelling + " " + name, {value}}, kMostSeconds));
       draft.job.torch.last_call_s = seconds;
     } else if (name == "is_host") {
       draft.job.torch.is_host = truth_of(value);

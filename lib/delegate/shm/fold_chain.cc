@@ -21,13 +21,7 @@ class ScanShort final : public TeamForm {
 Code ScanShort::go_on(Work& work) {
   const TeamCall& call = work.call;
   const std::size_t bytes = work.bytes;
-  if (!work.has_spoken) {
-    if (const Code code = members_.claim_entry(); code != Code::ok) return code;
-    AreaEntry& mine = members_.entry(me_);
-    if (bytes > 0) std::memcpy(mine.payload(bytes), call.send, bytes);
-    members_.publish(mine, call.fingerprint);
-    work.has_spoken = true;
-  }
+  if (const Code code = say_vector(work); code != Code::ok) return code;
   for (; work.member < me_; ++work.member)
     if (const Code code = members_.hear(work.member, call.fingerprint); code != Code::ok)
       return code;

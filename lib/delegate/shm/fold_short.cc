@@ -1,8 +1,6 @@
 // Barriers, and reductions of short vectors: everyone says his vector in his entry, who needs the
 // result, or a block of it, folds all of them in rank order. The order is fixed, so all ranks get
 // the same bits, and operations that do not commute are right.
-#include <cstring>
-
 #include "delegate/shm/forms.h"
 
 namespace tutti::delegate {
@@ -34,13 +32,7 @@ class FoldShort final : public TeamForm {
 Code FoldShort::go_on(Work& work) {
   const TeamCall& call = work.call;
   const std::size_t bytes = work.bytes;
-  if (!work.has_spoken) {
-    if (const Code code = members_.claim_entry(); code != Code::ok) return code;
-    AreaEntry& mine = members_.entry(me_);
-    if (bytes > 0) std::memcpy(mine.payload(bytes), call.send, bytes);
-    members_.publish(mine, call.fingerprint);
-    work.has_spoken = true;
-  }
+  if (const Code code = say_vector(work); code != Code::ok) return code;
   const bool everyone = call.collective != coll::Collective::reduce;
   if (everyone || me_ == call.root) {
     if (const Code code = hear_all(work); code != Code::ok) return code;

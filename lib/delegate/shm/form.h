@@ -1,6 +1,8 @@
 // TeamForm: a way to do a call.
 #pragma once
 
+#include <cstring>
+
 #include "delegate/shm/chunks.h"
 #include "delegate/shm/work.h"
 
@@ -18,6 +20,16 @@ class TeamForm {
  protected:
   explicit TeamForm(Members& members)
       : members_(members), size_(members.size()), me_(members.me()) {}
+  // Once in a call: this member's vector stands in its entry, for all to read.
+  Code say_vector(Work& work) {
+    if (work.has_spoken) return Code::ok;
+    if (const Code code = members_.claim_entry(); code != Code::ok) return code;
+    AreaEntry& mine = members_.entry(me_);
+    if (work.bytes > 0) std::memcpy(mine.payload(work.bytes), work.call.send, work.bytes);
+    members_.publish(mine, work.call.fingerprint);
+    work.has_spoken = true;
+    return Code::ok;
+  }
   // Once in a call, from work.member on.
   Code hear_all(Work& work) {
     if (work.has_heard) return Code::ok;

@@ -174,31 +174,48 @@ TEST_CASE("rails lead to the networks that two hosts share in turn, and then to 
   CHECK(tcp::order_candidates({at(9, 2)}, ours, 3) == List{at(9, 2)});
 }
 
+namespace {
+
+// A rank's reception, and the identity of the peer that calls it.
+struct CalledRank {
+  tcp::Identity here = identity(0), there = identity(1);
+  tcp::Reception reception{here};
+  tcp::SocketAddress at;
+  tcp::Poller poller;
+
+  CalledRank() {
+    at.bytes = {127, 0, 0, 1};
+    const auto port = reception.open(at);
+    REQUIRE(port.has_value());
+    REQUIRE(reception.begin().has_value());
+    at.port = *port;
+  }
+  static tcp::Identity identity(int rank) {
+    tcp::Identity own;
+    own.rank = rank;
+    own.ranks = 2;
+    own.rails = kRails;
+    return own;
+  }
+};
+
+}  // namespace
+
 TEST_CASE("rails of one peer that come while a rank computes are all there when it looks",
           "[tcp][rails]") {
-  tcp::Identity here, there;
-  here.ranks = there.ranks = 2;
-  here.rails = there.rails = kRails;
-  there.rank = 1;
-  tcp::Reception reception(here);
-  tcp::SocketAddress at;
-  at.bytes = {127, 0, 0, 1};
-  const auto port = reception.open(at);
-  REQUIRE(port.has_value());
-  REQUIRE(reception.begin().has_value());
-  at.port = *port;
-  tcp::Poller poller;
+  CalledRank called;
   std::vector<std::unique_ptr<tcp::Attempt>> calls;
   for (int rail = 1; rail <= static_cast<int>(kRails); ++rail)
-    calls.push_back(std::make_unique<tcp::Attempt>(there, tcp::Attempt::Whom{0, rail},
-                                                   std::vector{at}, poller, [] { return true; }));
+    calls.push_back(std::make_unique<tcp::Attempt>(called.there, tcp::Attempt::Whom{0, rail},
+                                                   std::vector{called.at}, called.poller,
+                                                   [] { return true; }));
   const std::int64_t limit = now_ns() + 60'000'000'000;
   for (eventfd_t rung = 0, all = 0; all < kRails; rung = 0) {
-    poller.serve();
-    if (::eventfd_read(reception.bell(), &rung) == 0) all += rung;
+    called.poller.serve();
+    if (::eventfd_read(called.reception.bell(), &rung) == 0) all += rung;
     REQUIRE(now_ns() < limit);
   }
-  CHECK(reception.take_guests().size() == kRails);
+  CHECK(called.reception.take_guests().size() == kRails);
 }
 
 TEST_CASE("a rail that a dropped peer calls afterwards brings nothing", "[tcp][rails]") {
@@ -250,24 +267,14 @@ TEST_CASE("the higher rank's rail stands where the lower one's would take too hi
 }
 
 TEST_CASE("a peer that lets go of a caller once has not turned it away", "[tcp][rails]") {
-  tcp::Identity here, there;
-  here.ranks = there.ranks = 2;
-  here.rails = there.rails = kRails;
-  there.rank = 1;
-  tcp::Reception reception(here);
-  tcp::SocketAddress at;
-  at.bytes = {127, 0, 0, 1};
-  const auto port = reception.open(at);
-  REQUIRE(port.has_value());
-  REQUIRE(reception.begin().has_value());
-  at.port = *port;
-  tcp::Poller poller;
-  tcp::Attempt call(there, tcp::Attempt::Whom{0, 1}, std::vector{at}, poller, [] { return true; });
+  CalledRank called;
+  tcp::Attempt call(called.there, tcp::Attempt::Whom{0, 1}, std::vector{called.at}, called.poller,
+                    [] { return true; });
   std::size_t released = 0;
   const std::int64_t limit = now_ns() + 60'000'000'000;
   while (!call.is_turned_away()) {
-    poller.serve();
-    released += reception.take_guests().size();
+    called.poller.serve();
+    released += called.reception.take_guests().size();
     call.tick(now_ns());
     REQUIRE(now_ns() < limit);
   }

@@ -3,18 +3,18 @@
 // The rule: whoever does it asks each time which way to go (`next`), and tells afterwards, in this
 // order, what it took for so many bytes (`took`), unless something else came between. A figure may
 // come some turns late: a trial is decided when its last one is there. One way is kept, at first
-// way 0. The other has a trial of five turns in a row. The first two of them count for nothing,
-// since caches hold what the kept way left there; at its end the middle figure of its last three is
-// held against the middle one of the kept way's last five, and it has won if it is 15 % less. Five
-// turns of the kept way later it is tried again, until two trials say the same: if they were won,
-// the other is kept from there on. One trial alone is too often wrong, as others use the machine
-// for as long as a trial takes. All this comes once in 640 turns (so one turn in 64 is a trial's),
-// more rarely the slower the other was: 640 times the square of the ratio, but once in 10240. The
-// first four turns of all count for nothing either, because memory is new; the first trial follows
-// when three more were told of (so there is none where nobody tells). Where telling has a price, it
-// is needed only while it is asked for (`asks`): in trials and before them. So the turns until then
-// may be passed over (`skip`). One judge serves one size, by powers of two (`size_class`), of one
-// pair or team.
+// the one that was expected to be faster. The other has a trial of five turns in a row. The first
+// two of them count for nothing, since caches hold what the kept way left there; at its end the
+// middle figure of its last three is held against the middle one of the kept way's last five, and
+// it has won if it is 15 % less. Five turns of the kept way later it is tried again, until two
+// trials say the same: if they were won, the other is kept from there on. One trial alone is too
+// often wrong, as others use the machine for as long as a trial takes. All this comes once in 640
+// turns (so one turn in 64 is a trial's), more rarely the slower the other was: 640 times the
+// square of the ratio, but once in 10240. The first four turns of all count for nothing either,
+// because memory is new; the first trial follows when three more were told of (so there is none
+// where nobody tells). Where telling has a price, it is needed only while it is asked for (`asks`):
+// in trials and before them. So the turns until then may be passed over (`skip`). One judge serves
+// one size, by powers of two (`size_class`), of one pair or team.
 #pragma once
 
 #include <algorithm>
@@ -48,6 +48,8 @@ class Judge {
   // figures may be lost.
   static constexpr std::uint32_t kAsked = 10;
   static constexpr double kWorthwhile = 0.85;
+
+  explicit Judge(unsigned expected = 0) : kept_(expected) {}
 
   // The way that is kept, 0 or 1: for what nobody will tell the figure of.
   unsigned kept() const { return kept_; }
@@ -137,7 +139,7 @@ class Judge {
   std::uint32_t trial_ = 0;                  // turns of the trial so far, without its last
   std::uint32_t told_ = kTrial;              // figures of it
   std::array<std::uint32_t, 2> trials_{};    // lost and won, since a way was settled on
-  unsigned kept_ = 0;
+  unsigned kept_;
 };
 
 }  // namespace tutti

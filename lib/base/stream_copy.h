@@ -38,4 +38,8 @@ inline void drain_stores() {
 #endif
 }
 
+// Bytes of the last-level cache that one core can count on, also where the system tells of all
+// cores' caches as if they were one.
+std::size_t last_level_cache();
+
 }  // namespace tutti

@@ -1,8 +1,6 @@
 // Asking for blocks ahead, and storing past the caches.
 #include "types/far.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -10,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/prefetch.h"
+#include "base/stream_copy.h"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -19,17 +18,10 @@ namespace tutti::types {
 namespace {
 
 constexpr Count kLeast = Count{8} << 20;  // nobody asks for the size of the caches below it
-// What one core can count on, also where the system tells of all cores' caches as if they were one.
-constexpr Count kMostCache = Count{32} << 20;
-constexpr Count kGroup = 8;                        // blocks asked for, then copied, at a time
+constexpr Count kGroup = 8;               // blocks asked for, then copied, at a time
 constexpr Count kAheadShort = 64, kAheadLong = 8;  // blocks; long: a line or more
 constexpr Count kLine = kCacheLine;
 constexpr Count kFollowed = 4 * kLine;  // so far apart the processor fetches lines to write itself
-
-Count last_cache() {
-  const long bytes = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
-  return bytes > 0 ? std::min<Count>(bytes, kMostCache) : kMostCache;
-}
 
 // Every line of a block; rounding down keeps one that begins in the middle of a line whole.
 template <class Ask>
@@ -99,7 +91,7 @@ void copy_short(std::byte* to, const std::byte* from, const FarBlocks& blocks) {
 
 bool are_far(const FarBlocks& blocks) {
   const Count span = blocks.count * (std::abs(blocks.to_apart) + std::abs(blocks.from_apart));
-  return span >= kLeast && span > last_cache();
+  return span >= kLeast && span > static_cast<Count>(last_level_cache());
 }
 
 void copy_far(std::byte* to, const std::byte* from, const FarBlocks& blocks, CopyNear copy_near) {

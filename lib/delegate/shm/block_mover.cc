@@ -6,12 +6,25 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/clock.h"
+#include "base/stream_copy.h"
+
 namespace tutti::delegate {
 namespace {
 
-constexpr std::size_t kBlockSizes = 64;  // of which the stores are judged: each power of two
+constexpr std::size_t kBlockSizes = 63;  // of which the stores are judged: each power of two
 std::size_t block_size(Count bytes) {
   return size_class(static_cast<std::size_t>(bytes), 1, kBlockSizes);
+}
+
+// What is given and what is taken do not fit the last cache together: past it, at first.
+std::vector<Judge> judges_of_stores() {
+  std::vector<Judge> judges;
+  for (std::size_t size = 0; size < kBlockSizes; ++size) {
+    const bool is_longer = 2 * (std::size_t{1} << size) >= last_level_cache();
+    judges.emplace_back(static_cast<unsigned>(is_longer ? Stores::streaming : Stores::ordinary));
+  }
+  return judges;
 }
 
 }  // namespace
@@ -155,34 +168,33 @@ Code BlockMover::take_round(Work& work, Count round) {
 }
 
 // A block that is longer than the caches is best written past them: an ordinary store would read
-// its line first. From which size on, and whether at all, a judge finds out, by what the copies
-// take.
+// its line first, and what the giver is about to read leaves the caches for it. From which size on,
+// and whether at all, a judge finds out, by what all rounds take from the first part on: a giver
+// that is slower for our stores counts, too (record 0074).
 void BlockMover::take_part(BlockExchange& exchange, int giver, Count offset, const std::byte* in,
                            Count bytes) {
   const types::Buffer into = exchange.taken(giver);
   if (exchange.rounds <= exchange.depth || !into.is_contiguous())
     return members_.unpack(into, offset, in, bytes);
   if (!exchange.stores) exchange.stores = stores_for(exchange);
-  const auto length = static_cast<std::size_t>(bytes);
-  if (!exchange.stores_are_timed) return copy_by(*exchange.stores, into.at() + offset, in, length);
-  exchange.storing_ns += timed_copy(*exchange.stores, into.at() + offset, in, length);
-  exchange.stored += bytes;
+  copy_by(*exchange.stores, into.at() + offset, in, static_cast<std::size_t>(bytes));
 }
 
 Stores BlockMover::stores_for(BlockExchange& exchange) {
   if (members_.is_oversubscribed()) return Stores::ordinary;  // as in Chunks::begin_round()
-  stores_.resize(kBlockSizes);
+  if (stores_.empty()) stores_ = judges_of_stores();
   Judge& judge = stores_[block_size(exchange.longest)];
   const unsigned way = judge.next();
-  exchange.stores_are_timed = judge.asks();
+  if (judge.asks()) exchange.storing_since_ns = now_ns();
   return static_cast<Stores>(way);
 }
 
 void BlockMover::judge_stores(const BlockExchange& exchange) {
-  if (exchange.stored == 0) return;
+  if (exchange.storing_since_ns == 0) return;
+  drain_stores();
   stores_[block_size(exchange.longest)].took(
       static_cast<unsigned>(*exchange.stores),
-      pace_of(exchange.storing_ns, static_cast<std::size_t>(exchange.stored)));
+      pace_of(now_ns() - exchange.storing_since_ns, static_cast<std::size_t>(exchange.longest)));
 }
 
 bool BlockMover::goes_in_rounds(const BlockExchange& exchange, int giver, int taker) const {

@@ -31,11 +31,10 @@ struct BlockExchange {
   bool has_read = false;
   bool is_timed = false;
   std::int64_t heard_ns = 0;  // when all was heard
-  // How parts are stored that we take, once the first one is there; what that took. Ours then, too.
+  // How parts are stored that we take, ours then, too; since when, where that is timed. Once the
+  // first one is there.
   std::optional<Stores> stores = {};
-  bool stores_are_timed = false;
-  std::int64_t storing_ns = 0;
-  Count stored = 0;
+  std::int64_t storing_since_ns = 0;
 
   // What this member gives, in blocks that are alike.
   types::Buffer from() const {

@@ -94,6 +94,16 @@ TEST_CASE("where nobody tells a figure the first way is kept, and the other is n
   CHECK(tried == 0);
 }
 
+TEST_CASE("the way that is expected is the first one, and kept unless the other wins", "[judge]") {
+  Doer doer;
+  doer.judge = Judge(1);
+  doer.costs[0] = GENERATE(300, 900, 2000);
+  doer.go_on(static_cast<int>(Judge::kNew + Judge::kFew));
+  CHECK(doer.went[0] == 0);
+  doer.go_on(kSettled);
+  CHECK(doer.judge.kept() == (doer.costs[0] == 300 ? 0 : 1));
+}
+
 // A gather's first turns, whose figures were of pages that nobody had used: 20,000 for 900. They
 // are not told any more, and are more than the judge leaves out by itself.
 TEST_CASE("turns of which nothing is told put off the first trial", "[judge]") {

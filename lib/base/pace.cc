@@ -38,11 +38,14 @@ void Pace::copy_judged(Way way, std::byte* to, const std::byte* from, std::size_
 
 void Pace::end_stretch(Size& size, const std::atomic<std::uint32_t>* read) {
   size.left = kStretch;
-  const std::uint32_t mine = size.written[index(size.stores)];
-  const std::uint32_t theirs = read[index(size.stores)].load(std::memory_order_relaxed);
-  if (theirs == 0) return;  // the reader is behind: the same once more
-  size.judge.took(static_cast<unsigned>(size.stores), std::max(mine, theirs));
+  if (size.is_asked) {
+    const std::uint32_t mine = size.written[index(size.stores)];
+    const std::uint32_t theirs = read[index(size.stores)].load(std::memory_order_relaxed);
+    if (theirs == 0) return;  // the reader is behind: the same once more
+    size.judge.took(static_cast<unsigned>(size.stores), std::max(mine, theirs));
+  }
   size.stores = static_cast<Stores>(size.judge.next());
+  size.is_asked = size.judge.asks();
 }
 
 }  // namespace tutti

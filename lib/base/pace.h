@@ -78,7 +78,7 @@ class Pace {
     if (size.left < bytes) [[unlikely]]
       end_stretch(size, read.of[pace_size(bytes)]);
     size.left -= std::min(size.left, bytes);
-    return {size.stores, size.left < std::min(kTimed, kTimedPayloads * bytes)};
+    return {size.stores, size.is_asked && size.left < std::min(kTimed, kTimedPayloads * bytes)};
   }
   // Copies a payload of `whole` bytes, or a part of it, that way.
   void copy(Way way, std::byte* to, const std::byte* from, std::size_t bytes, std::size_t whole) {
@@ -100,6 +100,7 @@ class Pace {
   struct Size {
     Stores stores = Stores::ordinary;
     std::size_t left = kStretch;                       // bytes until the stretch ends
+    bool is_asked = true;                              // whether its figure can count
     std::array<std::uint32_t, kStoreKinds> written{};  // what the writer's copies take
     Judge judge;                                       // of the kinds, a stretch a turn
   };

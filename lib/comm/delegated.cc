@@ -1,6 +1,7 @@
 // From user calls to the delegate's words, and which of the two ways down they go.
 #include "comm/delegated.h"
 
+#include <new>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -14,10 +15,11 @@ namespace {
 
 using coll::Collective;
 
-types::Buffer message(const Communicator& comm, const void* data, Count count,
-                      const types::Datatype* type) {
-  if (type == nullptr) return {};
-  return comm.runtime().devices.whole(data, count, *type);
+// Into a blank one, and made there: an assignment would read in wide loads what was just stored
+// word by word, which waits until that, and all stored before, has left for the cache.
+void say_buffer(const Communicator& comm, const void* data, Count count,
+                const types::Datatype* type, types::Buffer& to) {
+  if (type != nullptr) new (&to) types::Buffer(comm.runtime().devices.whole(data, count, *type));
 }
 
 void say_reduction(const CollCall& call, delegate::TeamCall& to) {
@@ -28,8 +30,6 @@ void say_reduction(const CollCall& call, delegate::TeamCall& to) {
   to.send = call.in_place ? call.recv : call.send;
 }
 
-// Each buffer is made where it belongs: a copy would read in one wide load what was just stored
-// word by word, which waits until all of that has left for the cache.
 void say_movement(const Communicator& comm, const CollCall& call, delegate::TeamCall& to) {
   const auto bytes_of = [](Count count, const types::Datatype* type) {
     return type == nullptr ? 0 : count * type->size();
@@ -40,24 +40,24 @@ void say_movement(const Communicator& comm, const CollCall& call, delegate::Team
   to.block = bytes_of(call.recv_count, call.recv_type);
   switch (call.collective) {
     case Collective::bcast:
-      to.into = message(comm, call.recv, call.recv_count, call.recv_type);
+      say_buffer(comm, call.recv, call.recv_count, call.recv_type, to.into);
       break;
     case Collective::gather:
-      to.from = message(comm, call.send, call.send_count, call.send_type);
-      if (is_root) to.into = message(comm, call.recv, call.recv_count * size, call.recv_type);
+      say_buffer(comm, call.send, call.send_count, call.send_type, to.from);
+      if (is_root) say_buffer(comm, call.recv, call.recv_count * size, call.recv_type, to.into);
       if (!is_root) to.block = sent;
       break;
     case Collective::scatter:
-      to.into = message(comm, call.recv, call.recv_count, call.recv_type);
-      if (is_root) to.from = message(comm, call.send, call.send_count * size, call.send_type);
+      say_buffer(comm, call.recv, call.recv_count, call.recv_type, to.into);
+      if (is_root) say_buffer(comm, call.send, call.send_count * size, call.send_type, to.from);
       if (is_root) to.block = sent;
       break;
     default:  // allgather, alltoall
-      to.from = message(
+      say_buffer(
           comm, call.send,
           call.collective == Collective::allgather ? call.send_count : call.send_count * size,
-          call.send_type);
-      to.into = message(comm, call.recv, call.recv_count * size, call.recv_type);
+          call.send_type, to.from);
+      say_buffer(comm, call.recv, call.recv_count * size, call.recv_type, to.into);
       break;
   }
 }
@@ -95,8 +95,8 @@ void say_blocks(const Communicator& comm, const CollCall& call, delegate::TeamCa
   const bool is_root = comm.rank() == call.root;
   const bool gathers = call.collective != Collective::scatterv;
   if (gathers && !(call.in_place && (is_root || call.collective == Collective::allgatherv)))
-    to.from = message(comm, call.send, call.send_count, call.send_type);
-  if (!gathers) to.into = message(comm, call.recv, call.recv_count, call.recv_type);
+    say_buffer(comm, call.send, call.send_count, call.send_type, to.from);
+  if (!gathers) say_buffer(comm, call.recv, call.recv_count, call.recv_type, to.into);
   if (call.collective != Collective::allgatherv) return;
   for (int member = 0; member < comm.size(); ++member) to.block += to.uneven->into.bytes(member);
   to.block /= comm.size();

@@ -26,7 +26,8 @@ Code ScanShort::go_on(Work& work) {
     if (const Code code = members_.hear(work.member, call.fingerprint); code != Code::ok)
       return code;
   const int last = call.collective == coll::Collective::scan ? me_ : me_ - 1;
-  const auto operand = [&](int member) { return members_.entry(member).payload(bytes); };
+  const bool is_kept = call.send != call.recv;
+  const auto operand = [&](int member) { return vector_of(work, member, is_kept); };
   if (last >= 0 && bytes > 0) std::memcpy(call.recv, operand(0), bytes);
   for (int member = 1; member <= last && bytes > 0; ++member)
     work.kernel(call.recv, operand(member), call.recv, call.count);

@@ -39,7 +39,9 @@ Code FoldShort::go_on(Work& work) {
     const auto from = work.starts != nullptr
                           ? static_cast<std::size_t>(work.starts[me_] * call.type->extent())
                           : 0;
-    const auto operand = [&](int member) { return members_.entry(member).payload(bytes) + from; };
+    // In place the result is written over the own vector, which the first fold alone may read.
+    const bool is_kept = call.send != call.recv || (me_ < 2 && from == 0);
+    const auto operand = [&](int member) { return vector_of(work, member, is_kept) + from; };
     if (bytes > 0) work.kernel(operand(0), operand(1), call.recv, call.count);
     for (int member = 2; member < size_ && bytes > 0; ++member)
       work.kernel(call.recv, operand(member), call.recv, call.count);

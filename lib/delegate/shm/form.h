@@ -30,6 +30,12 @@ class TeamForm {
     work.has_spoken = true;
     return Code::ok;
   }
+  // A member's vector, once it was heard. The own one where the caller has it, if it is `kept`
+  // there: the entry's line has gone to whoever looks at it, and would have to be fetched back.
+  const std::byte* vector_of(const Work& work, int member, bool is_kept) const {
+    return member == me_ && is_kept ? static_cast<const std::byte*>(work.call.send)
+                                    : members_.entry(member).payload(work.bytes);
+  }
   // Once in a call, from work.member on.
   Code hear_all(Work& work) {
     if (work.has_heard) return Code::ok;

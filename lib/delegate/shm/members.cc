@@ -8,7 +8,7 @@
 namespace tutti::delegate {
 namespace {
 
-constexpr int kLooksPart = 32;  // of those at what is awaited are made between rounds of progress
+constexpr int kLooksPart = 4;  // of those at what is awaited are made between rounds of progress
 constexpr std::uint32_t kStepsBetweenDeaths = 16;  // that waited, between looks at the members
 
 }  // namespace
@@ -96,10 +96,14 @@ void Members::end_call() {
   wake_others();
 }
 
+// relax(): looks that are under way when the line changes would be thrown away, with all behind
+// them (record 0075).
 bool Members::look() const {
-  for (int i = 0; i < waiting_.looks; ++i)
+  for (int i = 0; i < waiting_.looks; ++i) {
     if (awaited_.is_there()) [[likely]]
       return true;
+    relax();
+  }
   return false;
 }
 

@@ -60,14 +60,12 @@ void Chunks::begin_round(Count round, Count depth, Count part) {
 }
 
 // What was begun is there. How it was written stands in the line that says so: written before, that
-// line would be taken from who looks at it twice.
+// line would be taken from who looks at it twice. Nor is it read here.
 void Chunks::tell_filled(Count round, bool has_data) {
   const std::uint64_t way = has_data ? way_.told() : kNoData;
+  told_ = (told_ & ~(std::uint64_t{kNoData} << told_at(round))) | way << told_at(round);
   Filled& mine = members_.filled(members_.me());
-  // relaxed: `rounds` tells of it, and only this rank writes it.
-  const std::uint64_t others =
-      mine.told.load(std::memory_order_relaxed) & ~(std::uint64_t{kNoData} << told_at(round));
-  mine.told.store(others | way << told_at(round), std::memory_order_relaxed);
+  mine.told.store(told_, std::memory_order_relaxed);  // relaxed: `rounds` tells of it
   tell(mine.rounds, round + 1);
 }
 

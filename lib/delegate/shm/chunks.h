@@ -80,8 +80,9 @@ class Chunks {
   bool is_new_ = false;
   int reader_ = 0;
   Pace pace_;
-  Pace::Way way_;         // of this round's copies into ours
-  std::size_t part_ = 0;  // bytes of each, by which they are judged
+  Pace::Way way_;           // of this round's copies into ours
+  std::uint64_t told_ = 0;  // of the latest rounds, as all see it in `filled`
+  std::size_t part_ = 0;    // bytes of each, by which they are judged
 };
 
 template <class Copy>

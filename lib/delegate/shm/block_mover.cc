@@ -182,19 +182,25 @@ void BlockMover::take_part(BlockExchange& exchange, int giver, Count offset, con
 
 Stores BlockMover::stores_for(BlockExchange& exchange) {
   if (members_.is_oversubscribed()) return Stores::ordinary;  // as in Chunks::begin_round()
-  if (stores_.empty()) stores_ = judges_of_stores();
-  Judge& judge = stores_[block_size(exchange.longest)];
+  Judge& judge = judge_of(exchange);
   const unsigned way = judge.next();
-  if (judge.asks()) exchange.storing_since_ns = now_ns();
+  // A begun call may lie still between its steps.
+  if (judge.asks() && members_.is_running()) exchange.storing_since_ns = now_ns();
   return static_cast<Stores>(way);
 }
 
 void BlockMover::judge_stores(const BlockExchange& exchange) {
   if (exchange.storing_since_ns == 0) return;
   drain_stores();
-  stores_[block_size(exchange.longest)].took(
+  judge_of(exchange).took(
       static_cast<unsigned>(*exchange.stores),
       pace_of(now_ns() - exchange.storing_since_ns, static_cast<std::size_t>(exchange.longest)));
+}
+
+Judge& BlockMover::judge_of(const BlockExchange& exchange) {
+  std::vector<Judge>& judges = stores_[static_cast<std::size_t>(exchange.call.collective)];
+  if (judges.empty()) judges = judges_of_stores();
+  return judges[block_size(exchange.longest)];
 }
 
 bool BlockMover::goes_in_rounds(const BlockExchange& exchange, int giver, int taker) const {

@@ -2,6 +2,7 @@
 // member.
 #pragma once
 
+#include <array>
 #include <limits>
 
 #include "delegate/shm/direct.h"
@@ -35,12 +36,14 @@ class BlockMover {
   bool goes_in_rounds(const BlockExchange& exchange, int giver, int taker) const;
   Stores stores_for(BlockExchange& exchange);
   void judge_stores(const BlockExchange& exchange);
+  Judge& judge_of(const BlockExchange& exchange);
 
   Members& members_;
   Chunks& chunks_;
   DirectReads& direct_;
   const int size_, me_;
-  std::vector<Judge> stores_;  // of blocks that we take: by size
+  // Of blocks that we take: by size, in collectives of which some have judged.
+  std::array<std::vector<Judge>, kCollectives> stores_;
 };
 
 }  // namespace tutti::delegate

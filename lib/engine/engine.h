@@ -121,12 +121,14 @@ class Run {
   struct Message {
     Run* run;
     std::uint32_t step;
-    p2p::Pending* request;  // while it is under way; a device's work is one, too
+    std::uint32_t conditions;  // of the step, not met so far
+    p2p::Pending* request;     // while it is under way; a device's work is one, too
     bool started;
   };
 
   static void message_done(p2p::Pending* request);
   void meet(std::uint32_t step);
+  void queue(std::uint32_t step);
   void advance();
   void start(std::uint32_t step);
   void start_send(std::uint32_t index, const sched::Step& step);
@@ -149,7 +151,6 @@ class Run {
   std::shared_ptr<const Program> program_;
   Binding binding_;
   std::unique_ptr<BoundMemory> memory_;           // what the spaces are
-  std::vector<std::uint32_t> conditions_;         // unmet, by step
   std::vector<Message> messages_;                 // by step
   std::vector<std::uint32_t> receives_, others_;  // queued; read from the heads
   std::size_t receives_head_ = 0, others_head_ = 0;

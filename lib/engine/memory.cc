@@ -33,10 +33,15 @@ Count bytes_of(const Block& block) {
 void BoundMemory::bind_blocks(const SpaceMemory& space, Bound& bound) {
   bound.blocks = space.blocks.empty() ? std::span<const Block>(&space.whole, 1)
                                       : std::span<const Block>(space.blocks);
-  bound.begins.clear();
-  bound.begins.push_back(0);
-  for (const Block& block : bound.blocks)
-    bound.begins.push_back(bound.begins.back() + bytes_of(block));
+  bound.begins.resize(bound.blocks.size() + 1);
+  Count begin = 0;
+  for (std::size_t b = 0; b < bound.blocks.size(); ++b) {
+    const Block& block = bound.blocks[b];
+    bound.begins[b] = begin;
+    begin += bytes_of(block);
+    has_devices_ |= block.device != nullptr;
+  }
+  bound.begins.back() = begin;
 }
 
 bool BoundMemory::needs_staging(const Bound& bound, sched::Space space, const Program& program) {
@@ -77,6 +82,8 @@ types::Device* BoundMemory::device_for_folds(const Binding& binding) const {
 
 // Of all blocks the only device.
 types::Device* BoundMemory::device_for_blocks() const {
+  if (!has_devices_) [[likely]]
+    return nullptr;
   types::Device* found = nullptr;
   for (const Bound* const bound : {&in_, &out_})
     for (const Block& block : bound->blocks) {
@@ -101,6 +108,7 @@ Code BoundMemory::bind(const Binding& binding, const Program& program) {
     spare_ = swaps ? take_elements(pool_, program.most_swapped, *type_, spare_piece_) : nullptr;
     return binding.failure;
   }
+  has_devices_ = false;
   bind_blocks(binding.in, in_);
   bind_blocks(binding.out, out_);
   if (const Count scratch = program.schedule.scratch; scratch > 0)

@@ -58,7 +58,7 @@ class BoundMemory {
     return space == sched::Space::in ? in_device_ : out_device_;
   }
   types::Device *in_device_ = nullptr, *out_device_ = nullptr;  // reductions only
-  bool has_devices_ = false;                                    // any of both
+  bool has_devices_ = false;                                    // any block lies on one
   std::byte* in_base_ = nullptr;  // element 0 of each space, reductions only
   std::byte* out_base_ = nullptr;
   std::byte* scratch_base_ = nullptr;

@@ -4,6 +4,7 @@
 // same peer. Ends of messages come from p2p's callbacks; they only count down and queue. One
 // loop (advance) starts what is queued, so nothing recurses however long a chain is. Receives
 // go first: a posted receive spares its message a copy.
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -25,7 +26,7 @@ Run::Run(p2p::Endpoint& endpoint, ScratchPool& scratch, std::shared_ptr<const Pr
   const std::size_t steps = program_->schedule.steps.size();
   messages_.resize(steps);
   for (std::size_t s = 0; s < steps; ++s)
-    messages_[s] = {this, static_cast<std::uint32_t>(s), nullptr, false};
+    messages_[s] = {this, static_cast<std::uint32_t>(s), 0, nullptr, false};
   receives_.reserve(steps);
   others_.reserve(steps);
 }
@@ -36,8 +37,8 @@ Run::~Run() {
 
 Binding& Run::rebind() {
   TUTTI_CHECK(done_, "a run is bound while it is under way");
-  binding_ = {};
-  return binding_;
+  std::destroy_at(&binding_);
+  return *std::construct_at(&binding_);
 }
 
 inline p2p::Envelope Run::envelope(int source) const {
@@ -76,27 +77,27 @@ void Run::begin() {
   code_ = Code::ok;
   done_ = false;
   const Code bound = bind();
-  conditions_ = program_->conditions;
-  for (Message& message : messages_) message.started = false;
-  unfinished_ = conditions_.size();
+  unfinished_ = messages_.size();
   receives_.clear();
   others_.clear();
   receives_head_ = others_head_ = 0;
-  advancing_ = true;
-  for (std::uint32_t s = 0; s < conditions_.size(); ++s)
-    if (conditions_[s] == 0) {
-      conditions_[s] = 1;
-      meet(s);
-    }
-  advancing_ = false;
+  for (Message& message : messages_) {
+    message.started = false;
+    message.conditions = program_->conditions[message.step];
+    if (message.conditions == 0) queue(message.step);
+  }
   if (bound != Code::ok) [[unlikely]]
     fail_with(bound);
   advance();
 }
 
-void Run::meet(std::uint32_t step) {
-  TUTTI_CHECK(conditions_[step] > 0, "step " + std::to_string(step) + " ran twice");
-  if (--conditions_[step] != 0) return;
+inline void Run::meet(std::uint32_t step) {
+  std::uint32_t& conditions = messages_[step].conditions;
+  TUTTI_CHECK(conditions > 0, "step " + std::to_string(step) + " ran twice");
+  if (--conditions == 0) queue(step);
+}
+
+inline void Run::queue(std::uint32_t step) {
   const bool receives = program_->schedule.steps[step].kind == StepKind::recv;
   (receives ? receives_ : others_).push_back(step);
 }

@@ -61,21 +61,19 @@ void note(Communicator& comm, const CollCall& call) {
 // Perhaps in a wider type (null: as the user said).
 Result<PreparedCall> prepare_to_start(Communicator& comm, const CollCall& call,
                                       const types::Datatype* wider) {
-  return prepare_call(comm, wider != nullptr ? in_wider(comm, call, *wider) : call, Kind::other);
+  if (wider != nullptr) return prepare_call(comm, in_wider(comm, call, *wider), Kind::other);
+  return prepare_call(comm, call, Kind::other);
 }
 
 // A call that was prepared so.
 Request* start_prepared(Communicator& comm, const CollCall& call, const types::Datatype* wider,
                         const PreparedCall& prepared) {
-  const bool may_tell = comm.state().asks_gpus;
-  if (wider == nullptr && !may_tell) [[likely]]
-    return RequestMaker::start(comm, call, bind_call(comm, call, prepared));
-  std::unique_ptr<WidenedReduction> widened;
-  if (wider != nullptr) widened = std::make_unique<WidenedReduction>(comm, call, *wider);
-  BoundCall bound = bind_call(comm, widened == nullptr ? call : widened->call(), prepared);
-  bound.widened = std::move(widened);
-  if (may_tell) tell_not_waited_for(comm, call, *bound.run);
-  return RequestMaker::start(comm, call, std::move(bound));
+  auto collective = comm.runtime().collectives.take();
+  BoundCall& bound = collective->bound;
+  if (wider != nullptr) bound.widened = std::make_unique<WidenedReduction>(comm, call, *wider);
+  bind_call(comm, wider == nullptr ? call : bound.widened->call(), prepared, bound);
+  if (comm.state().asks_gpus) tell_not_waited_for(comm, call, *bound.run);
+  return RequestMaker::start(comm, call, std::move(collective));
 }
 
 }  // namespace

@@ -177,6 +177,7 @@ void CommMaker::set_number(Communicator& comm, Number number) {
 void CommMaker::force(Communicator& comm, std::string algorithms) {
   comm.state().forced = std::move(algorithms);
   comm.state().quick = {};
+  comm.state().latest = {};
   if (comm.state().gpu_calls != nullptr) comm.state().gpu_calls->wishes = {};
   comm.state().choices.clear();
 }

@@ -152,12 +152,12 @@ void RequestMaker::ask_back(Request& request) {
   message->on_done = &RequestMaker::on_message;
 }
 
-Request* RequestMaker::start(Communicator& comm, const CollCall& call, BoundCall bound) {
+Request* RequestMaker::start(Communicator& comm, const CollCall& call,
+                             std::unique_ptr<Request::Collective> bound) {
   Request* const request = make(comm);
-  request->collective_ = comm.runtime().collectives.take();
+  request->collective_ = std::move(bound);
   request->is_collective_ = true;
   Request::Collective& collective = *request->collective_;
-  collective.bound = std::move(bound);
   collective.send_type = keep(call.send_type);
   collective.recv_type = keep(call.recv_type);
   for (const auto& side : {call.send_types, call.recv_types})

@@ -19,8 +19,7 @@ struct Request::Collective {
   Ref<const types::Op> op;
   bool is_long() const { return bound.bytes >= kLong; }
   bool calls_user() const { return op && op->is_user(); }
-  void forget() {
-    bound = {};
+  void forget() {  // when it has ended
     send_type = recv_type = {};
     types.clear();
     op = {};
@@ -35,7 +34,8 @@ struct RequestMaker {
   static Request* of_message(Communicator& comm, p2p::Pending* message, const types::Datatype& type,
                              int peer = watch::kNoPeer, int tag = 0);
   static void note_wait(Runtime& runtime, const Request& request);
-  static Request* start(Communicator& comm, const CollCall& call, BoundCall bound);
+  static Request* start(Communicator& comm, const CollCall& call,
+                        std::unique_ptr<Request::Collective> bound);
   static Request* open(Communicator& comm, std::unique_ptr<Hooks> hooks);
   static void finish(Request& request, const p2p::Status& status);
   static void explain(Request& request, Reason why);  // before it ends with an error

@@ -13,11 +13,15 @@ using Kind = Communicator::State::Kind;
 
 Result<std::shared_ptr<Prepared>> prepare_inside(Communicator& comm, const CallShape& shape,
                                                  const select::Choice* chosen) {
-  if (chosen == nullptr) {
-    TUTTI_TRY(choice, choice_for(comm, shape, Among::schedules));
-    chosen = choice;
+  if (auto latest = find_latest(comm, shape, chosen)) return latest;
+  const select::Choice* choice = chosen;
+  if (choice == nullptr) {
+    TUTTI_TRY(among_schedules, choice_for(comm, shape, Among::schedules));
+    choice = among_schedules;
   }
-  return prepare(comm, shape, *chosen);
+  TUTTI_TRY(prepared, prepare(comm, shape, *choice));
+  keep_latest(comm, shape, chosen, prepared);
+  return prepared;
 }
 
 constexpr Form kInside{&shape_of, &prepare_inside, &bind_spaces,
@@ -70,21 +74,26 @@ void remember(Communicator& comm, const CollCall& call, const PreparedCall& prep
 
 }  // namespace
 
+PreparedCall::PreparedCall(const Communicator& comm, const CollCall& call)
+    : form(&form_of(comm, call)), shape(form->shape(comm, call)) {}
+
 Result<PreparedCall> prepare_call(Communicator& comm, const CollCall& call, Kind kind,
                                   const select::Choice* chosen) {
-  PreparedCall made;
-  made.tag = comm.state().next_tag(kind);
-  made.form = &form_of(comm, call);
-  made.shape = made.form->shape(comm, call);
-  TUTTI_TRY(prepared, made.form->prepare(comm, made.shape, chosen));
-  made.prepared = std::move(prepared);
-  made.fingerprint = made.form->fingerprint(call, made.shape);
-  remember(comm, call, made, kind);
+  Result<PreparedCall> made(tl::in_place, comm, call);  // here it stays
+  made->tag = comm.state().next_tag(kind);
+  auto prepared = made->form->prepare(comm, made->shape, chosen);
+  if (!prepared) [[unlikely]] {
+    made = tl::unexpected<Error>(std::move(prepared).error());
+    return made;
+  }
+  made->prepared = std::move(*prepared);
+  made->fingerprint = made->form->fingerprint(call, made->shape);
+  remember(comm, call, *made, kind);
   return made;
 }
 
-BoundCall bind_call(Communicator& comm, const CollCall& call, const PreparedCall& prepared) {
-  BoundCall bound;
+void bind_call(Communicator& comm, const CollCall& call, const PreparedCall& prepared,
+               BoundCall& bound) {
   bound.prepared = prepared.prepared;
   bound.bytes = prepared.shape.bytes;
   bound.run = take_run(comm, *bound.prepared);
@@ -104,7 +113,6 @@ BoundCall bind_call(Communicator& comm, const CollCall& call, const PreparedCall
     binding.failure = call.failure;
     bound.own_part = own_part(comm, call);
   }
-  return bound;
 }
 
 Reason reason_of(const engine::Run& run) {
@@ -117,9 +125,10 @@ Code end_call(Runtime& runtime, BoundCall& bound, std::unique_ptr<Reason>& why) 
   if (code != Code::ok) [[unlikely]]
     why = std::make_unique<Reason>(reason_of(*bound.run));
   const bool is_own = code == bound.run->binding().failure && is_of_own_part(code);
-  if (bound.widened != nullptr) code = bound.widened->end(code);
+  if (bound.widened != nullptr) code = std::exchange(bound.widened, nullptr)->end(code);
   give_run(*bound.prepared, std::move(bound.run));
-  runtime.scratch.give(std::exchange(bound.temporary, {}));
+  bound.prepared.reset();
+  if (bound.temporary.at != nullptr) runtime.scratch.give(std::exchange(bound.temporary, {}));
   if (is_own) *why = {own_part_words(bound.own_part)};
   return code;
 }
@@ -131,7 +140,8 @@ Code run_schedule(Communicator& comm, const CollCall& call, const select::Choice
     runtime.reason = {prepared.error().text};
     return prepared.error().code;
   }
-  BoundCall bound = bind_call(comm, call, *prepared);
+  BoundCall bound;
+  bind_call(comm, call, *prepared, bound);
   bound.run->begin();
   engine::wait(runtime.endpoint, *bound.run);
   std::unique_ptr<Reason> why;

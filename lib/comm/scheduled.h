@@ -22,7 +22,8 @@ extern const Form kNeighbours;  // neighbours.cc
 
 // What of a call stays from one start to the next.
 struct PreparedCall {
-  const Form* form = nullptr;
+  PreparedCall(const Communicator& comm, const CollCall& call);  // its shape only
+  const Form* form;
   CallShape shape;
   std::shared_ptr<Prepared> prepared;
   int tag = 0;
@@ -33,7 +34,7 @@ Result<PreparedCall> prepare_call(Communicator& comm, const CollCall& call,
                                   Communicator::State::Kind kind,
                                   const select::Choice* chosen = nullptr);
 
-// A call bound and ready to begin.
+// A call bound and ready to begin; what it is when it has ended, another may be bound to.
 struct BoundCall {
   std::shared_ptr<Prepared> prepared;
   std::unique_ptr<engine::Run> run;
@@ -42,7 +43,8 @@ struct BoundCall {
   Count bytes = 0;                            // by which its algorithm was chosen
   OwnPart own_part;                           // where it is the reason of a failure
 };
-BoundCall bind_call(Communicator& comm, const CollCall& call, const PreparedCall& prepared);
+void bind_call(Communicator& comm, const CollCall& call, const PreparedCall& prepared,
+               BoundCall& bound);
 // What it kept goes back, when its run has ended. Says how that went, and, where badly, `why`.
 Code end_call(Runtime& runtime, BoundCall& bound, std::unique_ptr<Reason>& why);
 Reason reason_of(const engine::Run& run);  // one that failed

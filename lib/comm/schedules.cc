@@ -159,6 +159,27 @@ Result<std::shared_ptr<Prepared>> prepare(Communicator& comm, const CallShape& s
   return keep(comm, full, std::move(made));
 }
 
+std::shared_ptr<Prepared> find_latest(const Communicator& comm, const CallShape& shape,
+                                      const select::Choice* chosen) {
+  const LatestCall* const latest =
+      comm.state().latest[static_cast<std::size_t>(shape.collective)].get();
+  const bool is_same = latest != nullptr && latest->chosen == chosen &&
+                       latest->count == shape.count && latest->bytes == shape.bytes &&
+                       latest->root == shape.root && latest->in_place == shape.in_place &&
+                       latest->commutative == is_commutative(shape) &&
+                       latest->counts == shape.counts && latest->send_counts == shape.send_counts;
+  return is_same ? latest->prepared : nullptr;
+}
+
+void keep_latest(Communicator& comm, const CallShape& shape, const select::Choice* chosen,
+                 std::shared_ptr<Prepared> prepared) {
+  auto& latest = comm.state().latest[static_cast<std::size_t>(shape.collective)];
+  if (latest == nullptr) latest = std::make_unique<LatestCall>();
+  *latest = {chosen,       shape.count,       shape.bytes,
+             shape.root,   shape.in_place,    is_commutative(shape),
+             shape.counts, shape.send_counts, std::move(prepared)};
+}
+
 std::unique_ptr<engine::Run> take_run(Communicator& comm, Prepared& prepared) {
   if (prepared.idle.empty()) {
     Runtime& runtime = comm.runtime();

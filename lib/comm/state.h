@@ -44,6 +44,17 @@ struct Prepared {
   std::vector<std::unique_ptr<engine::Run>> idle;
 };
 
+// What the last call of a collective was served by. Most programs say the same again, which is
+// found here without asking for its choice and its schedule.
+struct LatestCall {
+  const select::Choice* chosen;  // by whoever called, or null
+  Count count, bytes;
+  int root;
+  bool in_place, commutative;
+  std::vector<Count> counts, send_counts;
+  std::shared_ptr<Prepared> prepared;
+};
+
 struct Communicator::State {
   select::TeamFacts facts;
   std::vector<int> host_of;  // by rank: which of the communicator's hosts, 0, 1, ...
@@ -71,6 +82,7 @@ struct Communicator::State {
     return row == nullptr ? nullptr : (*row)[size_class(bytes)];
   }
 
+  std::array<std::unique_ptr<LatestCall>, kCollectives> latest;
   template <class Key>
   using Schedules = std::map<Key, std::shared_ptr<Prepared>>;
   Schedules<ScheduleKey> prepared;
@@ -106,6 +118,11 @@ enum class Among : std::uint8_t { all, schedules, schedules_on_gpus };
 Result<const select::Choice*> choice_for(Communicator& comm, const CallShape& shape, Among among);
 // The same for a call of so many bytes that the team can serve; quick_choice() knows it then.
 Result<const select::Choice*> choice_of_size(Communicator& comm, const CollCall& call, Count bytes);
+// The schedule that the last call of this collective took, if it was of this shape; or null.
+std::shared_ptr<Prepared> find_latest(const Communicator& comm, const CallShape& shape,
+                                      const select::Choice* chosen);
+void keep_latest(Communicator& comm, const CallShape& shape, const select::Choice* chosen,
+                 std::shared_ptr<Prepared> prepared);
 // The schedule of the shape by that choice, made ready to run.
 Result<std::shared_ptr<Prepared>> prepare(Communicator& comm, const CallShape& shape,
                                           const select::Choice& choice);

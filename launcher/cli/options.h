@@ -31,10 +31,11 @@ struct Draft {
   std::string shared_directory;
   std::vector<std::string> ignored;  // options without effect, as written
   std::vector<std::string> ignored_mca;
-  bool names_programs = false;    // --multi-prog: the program is a file of programs
-  std::vector<std::string> more;  // words that an option stands for (--app), to be read next
-  std::string starter;            // the option that said how hosts are started, as written
-  int app_files = 0;              // read so far: lines of one may name another
+  bool names_programs = false;         // --multi-prog: the program is a file of programs
+  std::vector<std::string> more;       // words that an option stands for (--app), to be read next
+  std::optional<double> time_limit_s;  // 0: none, whatever the environment says
+  std::string starter;                 // the option that said how hosts are started, as written
+  int app_files = 0;                   // read so far: lines of one may name another
   CommandLineContext around;
   Dialect dialect = kEvery;
 };

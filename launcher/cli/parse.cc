@@ -245,12 +245,12 @@ class Parser {
         draft_.around.variable ? draft_.around.variable(wireup::kCostsVariable) : std::nullopt;
     TUTTI_TRY(costs, costs_of(draft_.job.apps, own.value_or("")));
     draft_.job.rank.costs = std::move(costs);
-    if (draft_.job.timeout_s == 0 && draft_.around.variable)
+    if (!draft_.time_limit_s && draft_.around.variable)
       if (const auto limit = draft_.around.variable("MPIEXEC_TIMEOUT"); limit && !limit->empty())
         TUTTI_DO(apply::timeout(draft_, Given{"MPIEXEC_TIMEOUT", {*limit}}));
     JobSpec& job = draft_.job;
-    tell(job.warnings,
-         "not set here, so that ranks do not get it by -x: ", exported_without_value());
+    job.timeout_s = draft_.time_limit_s.value_or(0);
+    tell(job.warnings, "not set here, so that ranks do not get it by -x: ", exported_without_value());
     tell(job.warnings, "kept by the launcher, so that ranks do not get it: ", kept_back());
     tell(job.notes, "the launcher's own variables stay as they are: ", launchers_own);
     tell(job.notes, "without effect here: ", draft_.ignored);

@@ -25,6 +25,10 @@ Result<double> seconds_of(const Given& given) {
   return seconds;
 }
 
+Result<double> seconds_or_never(const Given& given) {
+  return given.words[0] == "0" ? 0.0 : seconds_of(given);
+}
+
 // tc's units of rates, in bit/s, and of times, in seconds.
 struct Unit {
   const char* name;
@@ -187,17 +191,13 @@ Result<void> stdin_to(Draft& draft, const Given& given) {
 }
 
 Result<void> timeout(Draft& draft, const Given& given) {
-  TUTTI_TRY(seconds, seconds_of(given));
-  draft.job.timeout_s = seconds;
+  TUTTI_TRY(seconds, seconds_or_never(given));
+  draft.time_limit_s = seconds;
   return {};
 }
 
 Result<void> hang_report(Draft& draft, const Given& given) {
-  if (given.words[0] == "0") {
-    draft.job.hang_report_s = 0;
-    return {};
-  }
-  TUTTI_TRY(seconds, seconds_of(given));
+  TUTTI_TRY(seconds, seconds_or_never(given));
   draft.job.hang_report_s = seconds;
   return {};
 }
@@ -213,7 +213,7 @@ Result<void> start_timeout(Draft& draft, const Given& given) {
 Result<void> slurm_time(Draft& draft, const Given& given) {
   const std::string& word = given.words[0];
   if (text::lower(word) == "unlimited" || text::lower(word) == "infinite") {
-    draft.job.timeout_s = 0;
+    draft.time_limit_s = 0;
     return {};
   }
   const auto dash = word.find('-');
@@ -235,7 +235,7 @@ Result<void> slurm_time(Draft& draft, const Given& given) {
   if (seconds > kMostSeconds)
     return fail(Code::arg, given.spelling + " " + word +
                                " is more than 1000000000 seconds; UNLIMITED sets no limit");
-  draft.job.timeout_s = seconds;
+  draft.time_limit_s = seconds;
   return {};
 }
 

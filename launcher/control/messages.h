@@ -299,7 +299,7 @@ struct Note {
 // up: this daemon cannot go on (no memory file, no processes left).
 struct DaemonFailed {
   int status = 0;
-  std::string reason;
+  std::string reason;  // empty: a Note has said it
   template <class F>
   void fields(F&& f) {
     f("status", status), f("reason", reason);

@@ -142,7 +142,7 @@ void StateMachine::host_failed(int index, int status, const std::string& reason)
   }
   const std::string& name = hosts_.name_of(index);
   if (course_.state != State::leaving) ending_.lose(name);
-  fail(failure_of(status), "host " + name + ": " + reason, Cause::host);
+  fail(failure_of(status), reason.empty() ? "" : "host " + name + ": " + reason, Cause::host);
 }
 
 void StateMachine::remark_of_host(int index, const std::string& text) {

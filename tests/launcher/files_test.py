@@ -49,6 +49,12 @@ def fifos(folder):
         check(f"nobody takes what is in a FIFO: {what} ends the job, and what is dropped is told",
               job.returncode == status and f"bytes of output could not be written to {fifo}: its reader takes" in said,
               f"{job.returncode} {said}")
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    done = run(PRUN, "-np", "1", "-outfile-pattern", fifo, "head", "-c", "200000", "/dev/zero")
+    os.close(reader)
+    said = done.stderr.splitlines()
+    check("a rank's FIFO is left full: one line says so", done.returncode == 212 and len(said) == 1
+          and f"bytes of rank 0 could not be written to {fifo}: nobody takes it there" in said[0], done)
     reader = subprocess.Popen(["sh", "-c", f"exec < {fifo}; echo; sleep 2; exec wc -l"], stdout=subprocess.PIPE, text=True)
     held = os.open(fifo, os.O_WRONLY)  # returns when the reader is there
     reader.stdout.readline()

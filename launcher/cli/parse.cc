@@ -250,7 +250,7 @@ class Parser {
         TUTTI_DO(apply::timeout(draft_, Given{"MPIEXEC_TIMEOUT", {*limit}}));
     JobSpec& job = draft_.job;
     job.timeout_s = draft_.time_limit_s.value_or(0);
-    tell(job.warnings, "not set here, so that ranks do not get it by -x: ", exported_without_value());
+    tell(job.warnings, "not set here, so that ranks do not get it: ", exported_without_value());
     tell(job.warnings, "kept by the launcher, so that ranks do not get it: ", kept_back());
     tell(job.notes, "the launcher's own variables stay as they are: ", launchers_own);
     tell(job.notes, "without effect here: ", draft_.ignored);

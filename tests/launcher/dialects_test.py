@@ -151,7 +151,7 @@ def refused(folder):
         done = run(PRUN, *words, "true", env=ENV)
         check(f"prun {' '.join(words)}", done.returncode != 0 and done.stdout == "" and said in done.stderr, done)
     done = run(PRUN, "-v", "-np", "1", "-x", "NOT_SET_HERE", "true", env=ENV)
-    check("-x of what is not set is told", done.returncode == 0 and "by -x: NOT_SET_HERE" in done.stderr, done)
+    check("-x of what is not set is told", done.returncode == 0 and "do not get it: NOT_SET_HERE" in done.stderr, done)
     done = run(PRUN, "--nodes", "1", "-np", "1", "true", env=ENV)
     check("one host is there", done.returncode == 0, done)
 

@@ -44,7 +44,7 @@ ROWS = [
     ("mpirun", "--help nosuch", fails(2, "no help on 'nosuch'", "topics are")),
     ("mpirun", "--tag-output=yes true", refuses("--tag-output takes no value")),
     ("mpirun", "-x =1 true", refuses("no variable name")),
-    ("mpirun", "-v -x NOT_SET_HERE -np 1 true", holds("by -x: NOT_SET_HERE")),
+    ("mpirun", "-v -x NOT_SET_HERE -np 1 true", holds("do not get it: NOT_SET_HERE")),
     ("mpirun", "-v -x NOT_SET_* -np 1 echo hi", prints("hi")),
     ("mpirun", "TUTTI_EXPLIAN=1 true", fails(2, "did you mean TUTTI_EXPLAIN?")),
     # prun's own.

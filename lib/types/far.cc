@@ -45,8 +45,8 @@ bool fills_lines(const std::byte* to, const FarBlocks& blocks) {
   constexpr Count kStore = 16;
   const auto at = static_cast<Count>(reinterpret_cast<std::uintptr_t>(to) % kCacheLine);
   if (blocks.bytes < kLine || blocks.bytes % kStore != 0 || at % kStore != 0) return false;
-  return blocks.to_apart == blocks.bytes ||
-         (at == 0 && blocks.bytes % kLine == 0 && blocks.to_apart % kLine == 0);
+  return blocks.to_stride == blocks.bytes ||
+         (at == 0 && blocks.bytes % kLine == 0 && blocks.to_stride % kLine == 0);
 }
 
 void copy_past_caches(std::byte* to, const std::byte* from, const FarBlocks& some) {
@@ -54,8 +54,8 @@ void copy_past_caches(std::byte* to, const std::byte* from, const FarBlocks& som
     for (Count at = 0; at < some.bytes; at += 16)
       _mm_stream_si128(reinterpret_cast<__m128i*>(to + at),
                        _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + at)));
-    to += some.to_apart;
-    from += some.from_apart;
+    to += some.to_stride;
+    from += some.from_stride;
   }
 }
 
@@ -74,23 +74,23 @@ void finish_past_caches() {}
 // Blocks that lie in one line, mostly: nothing but the copy and the asking.
 template <std::size_t kBytes>
 void copy_short(std::byte* to, const std::byte* from, const FarBlocks& blocks) {
-  const auto [length, count, to_apart, from_apart] = blocks;
-  const std::byte* ask = from_apart != length ? from : to;
-  const Count apart = from_apart != length ? from_apart : to_apart;
-  ask += kAheadShort * apart;
+  const auto [length, count, to_stride, from_stride] = blocks;
+  const std::byte* ask = from_stride != length ? from : to;
+  const Count stride = from_stride != length ? from_stride : to_stride;
+  ask += kAheadShort * stride;
   for (Count i = 0; i < count; ++i) {
     __builtin_prefetch(ask);  // one behind the end is no fault
     std::memcpy(to, from, kBytes);
-    to += to_apart;
-    from += from_apart;
-    ask += apart;
+    to += to_stride;
+    from += from_stride;
+    ask += stride;
   }
 }
 
 }  // namespace
 
 bool are_far(const FarBlocks& blocks) {
-  const Count span = blocks.count * (std::abs(blocks.to_apart) + std::abs(blocks.from_apart));
+  const Count span = blocks.count * (std::abs(blocks.to_stride) + std::abs(blocks.from_stride));
   return span >= kLeast && span > static_cast<Count>(last_level_cache());
 }
 
@@ -107,18 +107,18 @@ void copy_far(std::byte* to, const std::byte* from, const FarBlocks& blocks, Cop
   }
   if (blocks.bytes < kLine) return copy_near(to, from, blocks);
   const bool fills = fills_lines(to, blocks);
-  const bool asks_to_read = blocks.from_apart != blocks.bytes;
-  const bool asks_to_write = std::abs(blocks.to_apart) > kFollowed && !fills;
+  const bool asks_to_read = blocks.from_stride != blocks.bytes;
+  const bool asks_to_write = std::abs(blocks.to_stride) > kFollowed && !fills;
   FarBlocks some = blocks;
   for (Count left = blocks.count; left > 0; left -= kGroup) {
     some.count = std::min(kGroup, left);
     for (Count i = kAheadLong; i < std::min(kAheadLong + kGroup, left); ++i) {
-      if (asks_to_read) ask_to_read(from + i * blocks.from_apart, blocks.bytes);
-      if (asks_to_write) ask_to_write(to + i * blocks.to_apart, blocks.bytes);
+      if (asks_to_read) ask_to_read(from + i * blocks.from_stride, blocks.bytes);
+      if (asks_to_write) ask_to_write(to + i * blocks.to_stride, blocks.bytes);
     }
     (fills ? copy_past_caches : copy_near)(to, from, some);
-    to += some.count * blocks.to_apart;
-    from += some.count * blocks.from_apart;
+    to += some.count * blocks.to_stride;
+    from += some.count * blocks.from_stride;
   }
   if (fills) finish_past_caches();
 }

@@ -11,7 +11,7 @@ namespace tutti::types {
 
 // `count` blocks of `bytes`, so far apart where they are read and written.
 struct FarBlocks {
-  Count bytes, count, to_apart, from_apart;
+  Count bytes, count, to_stride, from_stride;
 };
 
 // Whether reading and writing them goes past all caches.

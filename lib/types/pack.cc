@@ -41,52 +41,52 @@ template <std::size_t kBytes>
 }
 
 template <std::size_t kBytes>
-void copy_fixed(std::byte* to, Count to_apart, const std::byte* from, Count from_apart,
+void copy_fixed(std::byte* to, Count to_stride, const std::byte* from, Count from_stride,
                 Count count) {
   for (Count i = 0; i < count; ++i) {
     std::memcpy(to, from, kBytes);
-    to += to_apart;
-    from += from_apart;
+    to += to_stride;
+    from += from_stride;
   }
 }
 
 // By a copy for their length, if there is one.
 void copy_near(std::byte* to, const std::byte* from, const FarBlocks& blocks) {
-  const auto [length, n, to_apart, from_apart] = blocks;
+  const auto [length, n, to_stride, from_stride] = blocks;
   switch (length) {
     case 1:
-      return copy_fixed<1>(to, to_apart, from, from_apart, n);
+      return copy_fixed<1>(to, to_stride, from, from_stride, n);
     case 2:
-      return copy_fixed<2>(to, to_apart, from, from_apart, n);
+      return copy_fixed<2>(to, to_stride, from, from_stride, n);
     case 4:
-      return copy_fixed<4>(to, to_apart, from, from_apart, n);
+      return copy_fixed<4>(to, to_stride, from, from_stride, n);
     case 8:
-      return copy_fixed<8>(to, to_apart, from, from_apart, n);
+      return copy_fixed<8>(to, to_stride, from, from_stride, n);
     case 12:
-      return copy_fixed<12>(to, to_apart, from, from_apart, n);
+      return copy_fixed<12>(to, to_stride, from, from_stride, n);
     case 16:
-      return copy_fixed<16>(to, to_apart, from, from_apart, n);
+      return copy_fixed<16>(to, to_stride, from, from_stride, n);
     case 24:
-      return copy_fixed<24>(to, to_apart, from, from_apart, n);
+      return copy_fixed<24>(to, to_stride, from, from_stride, n);
     case 32:
-      return copy_fixed<32>(to, to_apart, from, from_apart, n);
+      return copy_fixed<32>(to, to_stride, from, from_stride, n);
     case 48:
-      return copy_fixed<48>(to, to_apart, from, from_apart, n);
+      return copy_fixed<48>(to, to_stride, from, from_stride, n);
     case 64:
-      return copy_fixed<64>(to, to_apart, from, from_apart, n);
+      return copy_fixed<64>(to, to_stride, from, from_stride, n);
     case 128:
-      return copy_fixed<128>(to, to_apart, from, from_apart, n);
+      return copy_fixed<128>(to, to_stride, from, from_stride, n);
     default:
       break;
   }
   const auto bytes = static_cast<std::size_t>(length);
-  for (Count i = 0; i < n; ++i) std::memcpy(to + i * to_apart, from + i * from_apart, bytes);
+  for (Count i = 0; i < n; ++i) std::memcpy(to + i * to_stride, from + i * from_stride, bytes);
 }
 
-void copy_blocks(std::byte* to, Count to_apart, const std::byte* from, Count from_apart,
+void copy_blocks(std::byte* to, Count to_stride, const std::byte* from, Count from_stride,
                  const BlockRow& blocks) {
-  const FarBlocks all{blocks.bytes, blocks.count, to_apart, from_apart};
-  if (to_apart == blocks.bytes && from_apart == blocks.bytes)
+  const FarBlocks all{blocks.bytes, blocks.count, to_stride, from_stride};
+  if (to_stride == blocks.bytes && from_stride == blocks.bytes)
     std::memcpy(to, from, static_cast<std::size_t>(blocks.count * blocks.bytes));
   else if (are_far(all)) [[unlikely]]
     copy_far(to, from, all, copy_near);
@@ -101,7 +101,7 @@ struct Packer {
   static constexpr bool kInCaches = true;
   std::byte* stream;
   void take(std::byte* memory, Count position, const BlockRow& blocks) const {
-    copy_blocks(stream + position, blocks.stream_apart, memory, blocks.apart, blocks);
+    copy_blocks(stream + position, blocks.stream_stride, memory, blocks.stride, blocks);
   }
   void take_run(std::byte* memory, Count position, Count bytes) const {
     copy_run(stream + position, memory, static_cast<std::size_t>(bytes));
@@ -114,7 +114,7 @@ struct Unpacker {
   static constexpr bool kInCaches = true;
   const std::byte* stream;
   void take(std::byte* memory, Count position, const BlockRow& blocks) const {
-    copy_blocks(memory, blocks.apart, stream + position, blocks.stream_apart, blocks);
+    copy_blocks(memory, blocks.stride, stream + position, blocks.stream_stride, blocks);
   }
   void take_run(std::byte* memory, Count position, Count bytes) const {
     copy_run(memory, stream + position, static_cast<std::size_t>(bytes));
@@ -133,7 +133,7 @@ struct Lister {
 
   void take(std::byte* memory, Count, const BlockRow& blocks) {
     const auto bytes = static_cast<std::size_t>(blocks.bytes);
-    for (Count i = 0; i < blocks.count && !full; ++i) add(memory + i * blocks.apart, bytes);
+    for (Count i = 0; i < blocks.count && !full; ++i) add(memory + i * blocks.stride, bytes);
   }
   void take_run(std::byte* memory, Count, Count bytes) {
     add(memory, static_cast<std::size_t>(bytes));

@@ -12,7 +12,7 @@ struct RowSink {
   void* self;
   void (*give)(void* self, const Row& row);
   void take(std::byte* memory, Count position, const BlockRow& blocks) const {
-    give(self, {memory, position, blocks.bytes, blocks.count, blocks.apart, blocks.stream_apart});
+    give(self, {memory, position, blocks.bytes, blocks.count, blocks.stride, blocks.stream_stride});
   }
   void take_run(std::byte* memory, Count position, Count bytes) const {
     if (bytes > 0) give(self, {memory, position, bytes, 1, bytes, bytes});
@@ -28,7 +28,7 @@ struct RunSink {
   std::vector<ElementRun>* runs;
   void take(const std::byte* memory, Count, const BlockRow& blocks) const {
     for (Count i = 0; i < blocks.count && !is_full(); ++i)
-      runs->push_back({memory + i * blocks.apart - origin, blocks.bytes});
+      runs->push_back({memory + i * blocks.stride - origin, blocks.bytes});
   }
   void take_run(const std::byte* memory, Count, Count bytes) const {
     if (bytes > 0) runs->push_back({memory - origin, bytes});

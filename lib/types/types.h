@@ -190,8 +190,8 @@ std::size_t pieces(const Buffer& buffer, Count offset, std::span<Piece> out, Cou
 struct Row {
   std::byte* data;
   Count position;
-  Count bytes, count;         // of one block; blocks
-  Count apart, stream_apart;  // from one to the next, in memory and in the stream
+  Count bytes, count;           // of one block; blocks
+  Count stride, stream_stride;  // from one to the next, in memory and in the stream
 };
 void rows(const Buffer& buffer, Count offset, Count bytes, void* self,
           void (*give)(void* self, const Row& row));

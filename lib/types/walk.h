@@ -15,12 +15,13 @@
 
 namespace tutti::types {
 
-// `count` blocks of `bytes`, `apart` in memory and `stream_apart` in the packed stream.
+// `count` blocks of `bytes`, `stride` from one to the next in memory and `stream_stride` in the
+// packed stream.
 struct BlockRow {
   Count bytes;
   Count count;
-  Count apart;
-  Count stream_apart;
+  Count stride;
+  Count stream_stride;
 };
 
 // A walk over stream bytes [from, to) of nodes; `origin` is the stream position that the

@@ -160,9 +160,9 @@ Result<bool> Gpu::move_rows(Step& step, const Buffer& buffer, std::byte* packed,
     auto& rows = *static_cast<Rows*>(self);
     const auto of = [](Count number) { return static_cast<std::uint64_t>(number); };
     rows.bits |= pointer(row.data) | of(row.position) | of(row.bytes);
-    if (row.count > 1) rows.bits |= of(row.apart) | of(row.stream_apart);
+    if (row.count > 1) rows.bits |= of(row.stride) | of(row.stream_stride);
     rows.all.push_back({reinterpret_cast<char*>(row.data), row.position, row.bytes, row.count,
-                        row.apart, row.stream_apart});
+                        row.stride, row.stream_stride});
   };
   for (;; job.most = *bytes = (*bytes + 1) / 2) {  // until there is room for them
     rows_.all.clear();

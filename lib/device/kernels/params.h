@@ -10,7 +10,7 @@ struct KernelRow {
   char* data;
   std::int64_t position;
   std::int64_t bytes, count;
-  std::int64_t apart, stream_apart;
+  std::int64_t stride, stream_stride;
 };
 
 struct RowsParams {

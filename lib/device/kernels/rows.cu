@@ -37,7 +37,7 @@ struct Span {
 };
 
 TUTTI_DEVICE Span span_of(const KernelRow& row) {
-  const std::int64_t reach = (row.count - 1) * row.apart;
+  const std::int64_t reach = (row.count - 1) * row.stride;
   const std::int64_t lead = reach < 0 ? -reach : 0;
   const std::int64_t length = (reach < 0 ? -reach : reach) + row.bytes;
   return {tutti::device::reach(row.data - lead, length), lead};
@@ -47,7 +47,7 @@ template <class Unit>
 TUTTI_DEVICE void move_row(const RowsParams& p, const KernelRow& row) {
   const Span memory = span_of(row);
   char* const stream =
-      tutti::device::reach(p.packed + row.position, (row.count - 1) * row.stream_apart + row.bytes);
+      tutti::device::reach(p.packed + row.position, (row.count - 1) * row.stream_stride + row.bytes);
   const std::int64_t per = row.bytes / static_cast<std::int64_t>(sizeof(Unit));
   const std::int64_t all = row.count * per;
   const bool is_small = all <= 0xffffffffLL;  // division is quicker in 32 bits
@@ -56,8 +56,8 @@ TUTTI_DEVICE void move_row(const RowsParams& p, const KernelRow& row) {
         is_small ? static_cast<std::uint32_t>(i) / static_cast<std::uint32_t>(per) : i / per;
     const std::int64_t within = (i - block * per) * static_cast<std::int64_t>(sizeof(Unit));
     Unit* const here =
-        reinterpret_cast<Unit*>(memory.data + memory.lead + block * row.apart + within);
-    Unit* const there = reinterpret_cast<Unit*>(stream + block * row.stream_apart + within);
+        reinterpret_cast<Unit*>(memory.data + memory.lead + block * row.stride + within);
+    Unit* const there = reinterpret_cast<Unit*>(stream + block * row.stream_stride + within);
     const bool ends = within + static_cast<std::int64_t>(sizeof(Unit)) == row.bytes;
     move_unit(p.packs != 0, here, there, within == 0, ends);
   }

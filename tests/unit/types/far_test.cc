@@ -13,7 +13,7 @@ namespace {
 
 void one_by_one(std::byte* to, const std::byte* from, const FarBlocks& some) {
   for (Count i = 0; i < some.count; ++i)
-    std::memcpy(to + i * some.to_apart, from + i * some.from_apart,
+    std::memcpy(to + i * some.to_stride, from + i * some.from_stride,
                 static_cast<std::size_t>(some.bytes));
 }
 
@@ -21,10 +21,11 @@ void one_by_one(std::byte* to, const std::byte* from, const FarBlocks& some) {
 // begins.
 bool copies_right(const FarBlocks& blocks, Count at) {
   constexpr Count kMargin = 128;
-  const auto room = [&](Count apart) {
-    return static_cast<std::size_t>(blocks.count * apart + blocks.bytes + 3 * kMargin);
+  const auto room = [&](Count stride) {
+    return static_cast<std::size_t>(blocks.count * stride + blocks.bytes + 3 * kMargin);
   };
-  std::vector<std::byte> from(room(blocks.from_apart)), to(room(blocks.to_apart), std::byte{0xee});
+  std::vector<std::byte> from(room(blocks.from_stride)),
+      to(room(blocks.to_stride), std::byte{0xee});
   for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i * 7 + i / 251);
   std::vector<std::byte> wanted = to;
   const auto begins = [&](std::vector<std::byte>& memory) {
@@ -44,10 +45,10 @@ TEST_CASE("far blocks are copied whole and nothing else is touched", "[types][fa
     for (const Count count : {1, 7, 8, 9, 16, 17, 100, 200})
       for (const Count at : {0, 8, 16}) {
         INFO(count << " blocks of " << bytes << " at " << at);
-        const Count apart = bytes + 64 - bytes % 64 + 64;
-        CHECK(copies_right({bytes, count, bytes, apart}, at));
-        CHECK(copies_right({bytes, count, apart, bytes}, at));
-        CHECK(copies_right({bytes, count, apart + 24, apart}, at));
+        const Count stride = bytes + 64 - bytes % 64 + 64;
+        CHECK(copies_right({bytes, count, bytes, stride}, at));
+        CHECK(copies_right({bytes, count, stride, bytes}, at));
+        CHECK(copies_right({bytes, count, stride + 24, stride}, at));
       }
 }
 

@@ -50,9 +50,9 @@ inline Sample vector_of(Random& random, const Sample& old) {
   const Count block = random.between(0, 4);
   const bool in_bytes = random.between(0, 1) == 0;
   const Count stride = in_bytes ? random.between(-90, 90) : random.between(-6, 6);
-  const Count apart = in_bytes ? stride : stride * old.model.extent();
+  const Count byte_stride = in_bytes ? stride : stride * old.model.extent();
   std::vector<Copy> copies;
-  for (Count i = 0; i < count; ++i) place(copies, old.model, block, i * apart);
+  for (Count i = 0; i < count; ++i) place(copies, old.model, block, i * byte_stride);
   auto type = in_bytes ? make_hvector(count, block, stride, *old.type)
                        : make_vector(count, block, stride, *old.type);
   REQUIRE(type);

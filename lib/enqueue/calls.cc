@@ -1,8 +1,8 @@
 // A call as its user makes it, and the stream that it goes into.
 #include <utility>
 
+#include "enqueue/call_queue.h"
 #include "enqueue/enqueue.h"
-#include "enqueue/line.h"
 
 namespace tutti::enqueue {
 namespace {
@@ -39,7 +39,7 @@ Result<QueuedCall> QueuedCall::of_collective(comm::Communicator& comm, const com
   // What its stream does not take is not counted: members may make it again.
   if (const auto* const stream = static_cast<const UserStream*>(comm.stream.get());
       stream != nullptr && stream->has_queue())
-    TUTTI_DO(stream->line_->queue().look());
+    TUTTI_DO(stream->calls_->device_queue().look());
   TUTTI_TRY(streamed, comm::StreamedCall::make(comm, call));
   operation.what = streamed == nullptr ? What::collective : What::streamed;
   operation.streamed = std::move(streamed);
@@ -54,10 +54,10 @@ Result<QueuedCall> QueuedCall::of_collective(comm::Communicator& comm, const com
   return operation;
 }
 
-UserStream::UserStream(CallStreams* streams, std::shared_ptr<CallLine> line, bool is_promised)
+UserStream::UserStream(CallStreams* streams, std::shared_ptr<CallQueue> calls, bool is_promised)
     : Object(ObjectKind::stream, &Object::destroy_as<UserStream>),
       streams_(streams),
-      line_(std::move(line)),
+      calls_(std::move(calls)),
       is_promised_(is_promised) {}
 
 UserStream::~UserStream() = default;
@@ -66,40 +66,41 @@ Code UserStream::attach(comm::Communicator& comm, UserStream* stream) {
   comm.stream = Ref<Object>::share(stream);
   comm::StreamPlace place;
   if (stream != nullptr && stream->has_queue()) {
-    const types::DeviceQueue& queue = stream->line_->queue();
+    const types::DeviceQueue& queue = stream->calls_->device_queue();
     place = {queue.handle(), queue.device(), stream->is_promised_};
   }
   return comm::settle_in_streams(comm, place);
 }
 
 Result<void> UserStream::put(QueuedCall& operation) {
-  return line_->put(operation);
+  return calls_->put(operation);
 }
 
 comm::Request* UserStream::make_request(QueuedCall& operation) {
   comm::Request* const request =
-      comm::open_request(*operation.comm, std::make_unique<MessageHooks>(line_.get()));
+      comm::open_request(*operation.comm, std::make_unique<MessageHooks>(calls_.get()));
   operation.request = Ref<comm::Request>::share(request);
   return request;
 }
 
 bool UserStream::made(const comm::Request& request) const {
-  return request.hooks() != nullptr && line_ != nullptr && request.hooks()->maker() == line_.get();
+  return request.hooks() != nullptr && calls_ != nullptr &&
+         request.hooks()->maker() == calls_.get();
 }
 
 std::optional<Failure> UserStream::take_failure() {
-  return line_ == nullptr ? std::nullopt : line_->take_failure();
+  return calls_ == nullptr ? std::nullopt : calls_->take_failure();
 }
 
 void UserStream::drain() {
-  while (line_ != nullptr && !line_->is_empty()) streams_->pause();
+  while (calls_ != nullptr && !calls_->is_empty()) streams_->pause();
 }
 
 void UserStream::close() {
   drain();
-  if (line_ == nullptr) return;
-  line_->close();
-  streams_->forget(*line_);
+  if (calls_ == nullptr) return;
+  calls_->close();
+  streams_->forget(*calls_);
 }
 
 }  // namespace tutti::enqueue

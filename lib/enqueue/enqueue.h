@@ -30,7 +30,7 @@
 
 namespace tutti::enqueue {
 
-class CallLine;     // line.h
+class CallQueue;    // call_queue.h
 class CallStreams;  // below
 
 // One call, as its user makes it. Buffers are left alone until its end; all else is kept here.
@@ -76,7 +76,7 @@ struct Failure {
 class UserStream final : public Object {
  public:
   // False: one of the host, in which nothing can be enqueued.
-  bool has_queue() const { return line_ != nullptr; }
+  bool has_queue() const { return calls_ != nullptr; }
   // A new communicator gets its stream, perhaps none (null); collective, waits. Where all members'
   // makers have promised, its collectives may go by the vendor's library in the stream itself.
   static Code attach(comm::Communicator& comm, UserStream* stream);
@@ -94,11 +94,11 @@ class UserStream final : public Object {
  private:
   friend class CallStreams;
   friend struct QueuedCall;
-  UserStream(CallStreams* streams, std::shared_ptr<CallLine> line, bool is_promised);
+  UserStream(CallStreams* streams, std::shared_ptr<CallQueue> calls, bool is_promised);
   ~UserStream();
   friend class tutti::Object;
   CallStreams* streams_;
-  std::shared_ptr<CallLine> line_;
+  std::shared_ptr<CallQueue> calls_;
   const bool is_promised_;
 };
 
@@ -133,7 +133,7 @@ class CallStreams final : public types::Enqueued {
 
  private:
   friend class UserStream;
-  friend class CallLine;
+  friend class CallQueue;
   Result<void> start();
   void work();
   bool step();
@@ -146,15 +146,15 @@ class CallStreams final : public types::Enqueued {
   void watch();
   const char* say_silence(int seconds, bool is_barred);
   std::string oldest_call();
-  void forget(const CallLine& line);
+  void forget(const CallQueue& queue);
 
   world::World& world_;
   const Fatal fatal_;
   // Who puts counts and marks with it held: no stream comes to stand still meanwhile.
   std::mutex marks_;
   bool rests_ = false;  // with the gate
-  std::mutex mutex_;    // of lines_, which change with the gate held, too
-  std::vector<std::shared_ptr<CallLine>> lines_;
+  std::mutex mutex_;    // of queues_, which change with the gate held, too
+  std::vector<std::shared_ptr<CallQueue>> queues_;
   // seq_cst, with sleeps_: whoever puts an operation counts it and then looks whether our thread
   // sleeps; our thread says that it sleeps and then looks at the count. A call that is not enqueued
   // looks at the count, too, after it has put its event (types/device.cc, Devices::begin).

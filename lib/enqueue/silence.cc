@@ -9,8 +9,8 @@
 #include "base/futex.h"
 #include "base/log.h"
 #include "base/silent_driver.h"
+#include "enqueue/call_queue.h"
 #include "enqueue/enqueue.h"
-#include "enqueue/line.h"
 
 namespace tutti::enqueue {
 namespace {
@@ -76,9 +76,9 @@ const char* CallStreams::say_silence(int seconds, bool is_barred) {
 std::string CallStreams::oldest_call() {
   const std::unique_lock hold(mutex_, std::try_to_lock);
   if (!hold) return {};
-  for (const auto& line : lines_)
-    if (const char* const call = line->oldest_call(); call != nullptr)
-      return std::string(call) + " in " + line->name();
+  for (const auto& queue : queues_)
+    if (const char* const call = queue->oldest_call(); call != nullptr)
+      return std::string(call) + " in " + queue->name();
   return {};
 }
 

@@ -9,8 +9,8 @@
 #include "base/futex.h"
 #include "base/log.h"
 #include "base/shortage.h"
+#include "enqueue/call_queue.h"
 #include "enqueue/enqueue.h"
-#include "enqueue/line.h"
 
 namespace tutti::enqueue {
 namespace {
@@ -47,7 +47,7 @@ void CallStreams::stop() {
   futex_wake(watch_word_);
   if (watch_.joinable()) watch_.join();
   const std::scoped_lock hold(mutex_);
-  for (const auto& line : lines_) line->abandon();
+  for (const auto& queue : queues_) queue->abandon();
 }
 
 // Tried, not waited for: whoever has the mutex may be blocked by a full stream, and we hold the
@@ -76,14 +76,14 @@ Result<Ref<UserStream>> CallStreams::open(std::string_view type, std::uintptr_t 
     return fail(Code::unsupported, "streams of type " + std::string(type) +
                                        " are not known; there are those of " +
                                        vendor->queue_type());
-  TUTTI_TRY(queue, vendor->open_queue(handle));
+  TUTTI_TRY(device_queue, vendor->open_queue(handle));
   TUTTI_DO(start());
-  auto line = std::make_shared<CallLine>(*this, std::move(queue));
+  auto calls = std::make_shared<CallQueue>(*this, std::move(device_queue));
   {
     const std::scoped_lock hold(mutex_);
-    lines_.push_back(line);
+    queues_.push_back(calls);
   }
-  return Ref<UserStream>::adopt(new UserStream(this, std::move(line), is_promised));
+  return Ref<UserStream>::adopt(new UserStream(this, std::move(calls), is_promised));
 }
 
 Ref<UserStream> CallStreams::open_of_host() {
@@ -105,16 +105,16 @@ Result<void> CallStreams::start() {
 
 void CallStreams::drain() {
   while (is_under_way()) pause();
-  for (const auto& line : lines_)
-    while (const auto failure = line->take_failure())
+  for (const auto& queue : queues_)
+    while (const auto failure = queue->take_failure())
       log::warn(std::string(failure->call) + ", " + failure->why.text + ", failed with error " +
                 std::to_string(static_cast<int>(failure->code)) +
                 ", and no call came that could say so");
 }
 
-void CallStreams::forget(const CallLine& line) {
+void CallStreams::forget(const CallQueue& queue) {
   const std::scoped_lock hold(mutex_);
-  std::erase_if(lines_, [&line](const auto& each) { return each.get() == &line; });
+  std::erase_if(queues_, [&queue](const auto& each) { return each.get() == &queue; });
 }
 
 void CallStreams::work() {
@@ -137,8 +137,8 @@ void CallStreams::work() {
 
 bool CallStreams::is_any_reached() {
   const std::scoped_lock hold(mutex_);
-  return std::any_of(lines_.begin(), lines_.end(),
-                     [](const auto& line) { return line->is_reached(); });
+  return std::any_of(queues_.begin(), queues_.end(),
+                     [](const auto& queue) { return queue->is_reached(); });
 }
 
 // Where the program is inside of a call it makes progress itself.
@@ -148,7 +148,7 @@ bool CallStreams::step() {
     world_.enter();
   else if (!world_.try_enter())
     return false;
-  for (std::size_t i = 0; begins && i < lines_.size(); ++i) lines_[i]->begin_reached();
+  for (std::size_t i = 0; begins && i < queues_.size(); ++i) queues_[i]->begin_reached();
   p2p::Endpoint& endpoint = world_.endpoint();
   const bool moves = in_flight_ > 0 && endpoint.progress_or_yield() > 0;
   if (begins) endpoint.active();  // another thread may wait for what has begun
@@ -203,15 +203,15 @@ void CallStreams::look_at_members() {
 }
 
 void CallStreams::look_for_losses() {
-  std::vector<std::shared_ptr<CallLine>> lost;
+  std::vector<std::shared_ptr<CallQueue>> lost;
   {
     const std::scoped_lock hold(mutex_);
-    std::copy_if(lines_.begin(), lines_.end(), std::back_inserter(lost),
-                 [](const auto& line) { return !line->is_empty() && line->is_lost(); });
+    std::copy_if(queues_.begin(), queues_.end(), std::back_inserter(lost),
+                 [](const auto& queue) { return !queue->is_empty() && queue->is_lost(); });
   }
   if (lost.empty()) return;
   world_.enter();
-  for (const auto& line : lost) line->lose();
+  for (const auto& queue : lost) queue->lose();
   world_.leave();
 }
 

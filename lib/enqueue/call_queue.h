@@ -1,7 +1,7 @@
-// line: the operations of one stream, in order. Private to enqueue.
+// call_queue: the operations of one stream, in order. Private to enqueue.
 //
-// Who puts one holds the line's mutex and not the gate; who begins and ends them holds the gate and
-// not the mutex. Between both are three counts and the stream's words.
+// Who puts one holds the queue's mutex and not the gate; who begins and ends them holds the gate
+// and not the mutex. Between both are three counts and the stream's words.
 #pragma once
 
 #include <array>
@@ -15,12 +15,12 @@
 
 namespace tutti::enqueue {
 
-class CallLine {
+class CallQueue {
  public:
-  CallLine(CallStreams& streams, std::unique_ptr<types::DeviceQueue> queue);
-  ~CallLine();
-  CallLine(const CallLine&) = delete;
-  CallLine& operator=(const CallLine&) = delete;
+  CallQueue(CallStreams& streams, std::unique_ptr<types::DeviceQueue> device_queue);
+  ~CallQueue();
+  CallQueue(const CallQueue&) = delete;
+  CallQueue& operator=(const CallQueue&) = delete;
 
   // Without the gate.
   Result<void> put(QueuedCall& operation);
@@ -36,14 +36,14 @@ class CallLine {
   bool is_empty() const;
   void close();
   void abandon();  // nobody works for it any more: the stream is let go
-  bool is_lost() const { return queue_ != nullptr && queue_->is_lost(); }
+  bool is_lost() const { return device_queue_ != nullptr && device_queue_->is_lost(); }
   const std::string& name() const { return name_; }
-  const types::DeviceQueue& queue() const { return *queue_; }
+  const types::DeviceQueue& device_queue() const { return *device_queue_; }
 
  private:
   static constexpr std::size_t kMost = 256;
   struct Slot {
-    CallLine* line = nullptr;
+    CallQueue* queue = nullptr;
     QueuedCall operation;
     std::atomic<const char*> call = nullptr;  // relaxed; the operation's, for other threads
     std::uint32_t number = 0;                 // the stream's
@@ -75,7 +75,7 @@ class CallLine {
               const comm::Reason& why);
 
   CallStreams& streams_;
-  std::unique_ptr<types::DeviceQueue> queue_;
+  std::unique_ptr<types::DeviceQueue> device_queue_;
   const std::string name_;
   std::mutex mutex_;  // of who puts
   std::uint32_t next_number_;

@@ -1,5 +1,5 @@
 // From put to end.
-#include "enqueue/line.h"
+#include "enqueue/call_queue.h"
 
 #include <utility>
 
@@ -12,21 +12,21 @@ constexpr std::size_t kMostFailures = 64;  // that nobody asked about: the first
 
 }  // namespace
 
-CallLine::CallLine(CallStreams& streams, std::unique_ptr<types::DeviceQueue> queue)
+CallQueue::CallQueue(CallStreams& streams, std::unique_ptr<types::DeviceQueue> device_queue)
     : streams_(streams),
-      queue_(std::move(queue)),
-      name_(queue_->name()),
-      next_number_(queue_->reached() + 1),
+      device_queue_(std::move(device_queue)),
+      name_(device_queue_->name()),
+      next_number_(device_queue_->reached() + 1),
       slots_(std::make_unique<std::array<Slot, kMost>>()) {
-  for (Slot& each : *slots_) each.line = this;
+  for (Slot& each : *slots_) each.queue = this;
 }
 
 // Where the process ends with calls under way, what they keep is kept.
-CallLine::~CallLine() {
+CallQueue::~CallQueue() {
   if (!is_empty()) static_cast<void>(slots_.release());
 }
 
-Result<void> CallLine::wait_for_room() const {
+Result<void> CallQueue::wait_for_room() const {
   const auto is_closed = [this] { return is_closed_.load(std::memory_order_acquire); };
   wait_until([&] {
     return is_closed() ||
@@ -37,7 +37,7 @@ Result<void> CallLine::wait_for_room() const {
 }
 
 // A number is never used twice: of a mark that failed nobody knows what the stream got.
-Result<void> CallLine::put(QueuedCall& operation) {
+Result<void> CallQueue::put(QueuedCall& operation) {
   const std::scoped_lock hold(mutex_);
   TUTTI_DO(wait_for_room());
   const std::uint64_t place = put_.load(std::memory_order_relaxed);
@@ -59,24 +59,24 @@ Result<void> CallLine::put(QueuedCall& operation) {
 
 // Counted before the stream can stand still, so that whoever finds it standing finds the count,
 // too.
-Result<void> CallLine::mark(const Slot& slot) {
+Result<void> CallQueue::mark(const Slot& slot) {
   const std::scoped_lock hold(streams_.marks_);
   count(slot);
-  auto marked = queue_->mark(slot.number, slot.is_awaited);
+  auto marked = device_queue_->mark(slot.number, slot.is_awaited);
   if (!marked) uncount(slot.operation.what);
   return marked;
 }
 
 // The library puts its work there, and behind that goes a mark, which tells us that it has ended.
 // Other streams may be marked meanwhile: a full one is taken on by those.
-Result<void> CallLine::put_streamed(Slot& slot) {
+Result<void> CallQueue::put_streamed(Slot& slot) {
   {
     const std::scoped_lock hold(streams_.marks_);
     count(slot);
   }
   streams_.wake();  // who looks at the other members
   auto done = slot.operation.streamed->put();
-  if (done) done = queue_->mark(slot.number, false);
+  if (done) done = device_queue_->mark(slot.number, false);
   if (done) return done;
   streams_.world_.enter();  // the others wait for this member's part in their streams
   slot.operation.streamed->fail(done.error().code);
@@ -85,28 +85,28 @@ Result<void> CallLine::put_streamed(Slot& slot) {
   return done;
 }
 
-void CallLine::count(const Slot& slot) {
+void CallQueue::count(const Slot& slot) {
   streams_.under_way_.fetch_add(1, std::memory_order_seq_cst);
   if (slot.operation.what == QueuedCall::What::streamed)
     streams_.streamed_.fetch_add(1, std::memory_order_relaxed);
 }
 
-void CallLine::uncount(QueuedCall::What what) {
+void CallQueue::uncount(QueuedCall::What what) {
   if (what == QueuedCall::What::streamed)
     streams_.streamed_.fetch_sub(1, std::memory_order_relaxed);
   streams_.under_way_.fetch_sub(1, std::memory_order_seq_cst);
 }
 
-bool CallLine::is_reached() const {
+bool CallQueue::is_reached() const {
   if (begun_ == put_.load(std::memory_order_acquire)) return false;
-  return static_cast<std::int32_t>(queue_->reached() - slot(begun_).number) >= 0;
+  return static_cast<std::int32_t>(device_queue_->reached() - slot(begun_).number) >= 0;
 }
 
-void CallLine::begin_reached() {
+void CallQueue::begin_reached() {
   while (is_reached()) begin(slot(begun_++));
 }
 
-void CallLine::begin(Slot& slot) {
+void CallQueue::begin(Slot& slot) {
   ++streams_.in_flight_;
   const types::Devices::Queued queued(streams_.world_.endpoint().devices());
   const log::ForCall lines(slot.operation.call);
@@ -128,7 +128,7 @@ void CallLine::begin(Slot& slot) {
   }
 }
 
-void CallLine::begin_message(Slot& slot) {
+void CallQueue::begin_message(Slot& slot) {
   const QueuedCall& said = slot.operation;
   follow(slot,
          said.what == QueuedCall::What::send
@@ -137,7 +137,7 @@ void CallLine::begin_message(Slot& slot) {
              : comm::irecv(*said.comm, said.data, said.count, *said.type, said.peer, said.tag));
 }
 
-void CallLine::begin_collective(Slot& slot) {
+void CallQueue::begin_collective(Slot& slot) {
   auto started = slot.operation.collective->start();
   if (started) return follow(slot, *started);
   p2p::Status status;
@@ -145,40 +145,40 @@ void CallLine::begin_collective(Slot& slot) {
   end(slot, status, {started.error().text});
 }
 
-void CallLine::begin_wait(Slot& slot) {
+void CallQueue::begin_wait(Slot& slot) {
   slot.left = 1;
   for (const auto& request : slot.operation.waited) {
     if (!request || request->is_done()) continue;
     ++slot.left;
-    request->when_done(&CallLine::on_waited, &slot);
+    request->when_done(&CallQueue::on_waited, &slot);
   }
   if (--slot.left == 0) end_wait(slot);
 }
 
-void CallLine::follow(Slot& slot, comm::Request* request) {
+void CallQueue::follow(Slot& slot, comm::Request* request) {
   slot.begun = request;
-  if (!request->is_done()) return request->when_done(&CallLine::on_done, &slot);
+  if (!request->is_done()) return request->when_done(&CallQueue::on_done, &slot);
   end_begun(slot, *request);
 }
 
-void CallLine::on_done(void* self, const comm::Request& request) {
+void CallQueue::on_done(void* self, const comm::Request& request) {
   auto& slot = *static_cast<Slot*>(self);
-  slot.line->end_begun(slot, request);
+  slot.queue->end_begun(slot, request);
 }
 
 // The request may be given back in the middle.
-void CallLine::end_begun(Slot& slot, const comm::Request& request) {
+void CallQueue::end_begun(Slot& slot, const comm::Request& request) {
   const p2p::Status status = request.status();
   const comm::Reason why = request.reason();
   end(slot, status, why);
 }
 
-void CallLine::on_waited(void* self, const comm::Request& /*request*/) {
+void CallQueue::on_waited(void* self, const comm::Request& /*request*/) {
   auto& slot = *static_cast<Slot*>(self);
-  if (--slot.left == 0) slot.line->end_wait(slot);
+  if (--slot.left == 0) slot.queue->end_wait(slot);
 }
 
-void CallLine::end(Slot& slot, const p2p::Status& status, const comm::Reason& why) {
+void CallQueue::end(Slot& slot, const p2p::Status& status, const comm::Reason& why) {
   if (slot.begun != nullptr) std::exchange(slot.begun, nullptr)->release();
   QueuedCall& ended = slot.operation;
   if (ended.tell != nullptr) ended.tell(ended.statuses, 0, status);
@@ -192,7 +192,7 @@ void CallLine::end(Slot& slot, const p2p::Status& status, const comm::Reason& wh
   leave(slot);
 }
 
-void CallLine::end_wait(Slot& slot) {
+void CallQueue::end_wait(Slot& slot) {
   QueuedCall& ended = slot.operation;
   for (std::size_t i = 0; i < ended.waited.size(); ++i) {
     const auto& request = ended.waited[i];
@@ -205,7 +205,7 @@ void CallLine::end_wait(Slot& slot) {
 }
 
 // The stream may go on, and the slot be filled again.
-void CallLine::leave(Slot& done) {
+void CallQueue::leave(Slot& done) {
   const std::uint32_t number = done.number;
   const bool is_awaited = done.is_awaited;
   const QueuedCall::What what = done.operation.what;
@@ -215,12 +215,12 @@ void CallLine::leave(Slot& done) {
   std::uint64_t ended = ended_.load(std::memory_order_relaxed);
   while (ended < begun_ && slot(ended).has_ended) ++ended;
   ended_.store(ended, std::memory_order_release);
-  if (is_awaited) queue_->pass(number);
+  if (is_awaited) device_queue_->pass(number);
   uncount(what);
 }
 
-void CallLine::report(const QueuedCall& operation, comm::Communicator& comm,
-                      const p2p::Status& status, const comm::Reason& why) {
+void CallQueue::report(const QueuedCall& operation, comm::Communicator& comm,
+                       const p2p::Status& status, const comm::Reason& why) {
   Failure failure{operation.call, comm::CommRef::share(&comm), status.code, why};
   failure.why.text = "enqueued in " + name_;
   for (const std::string& text : {p2p::describe_failure(status), why.text})
@@ -230,7 +230,7 @@ void CallLine::report(const QueuedCall& operation, comm::Communicator& comm,
   if (failures_.size() < kMostFailures) failures_.push_back(std::move(failure));
 }
 
-std::optional<Failure> CallLine::take_failure() {
+std::optional<Failure> CallQueue::take_failure() {
   if (failures_.empty()) return std::nullopt;
   Failure first = std::move(failures_.front());
   failures_.erase(failures_.begin());
@@ -238,7 +238,7 @@ std::optional<Failure> CallLine::take_failure() {
 }
 
 // What had begun ends by itself: its work on the GPU fails.
-void CallLine::lose() {
+void CallQueue::lose() {
   is_gone_ = true;
   is_closed_.store(true, std::memory_order_release);
   while (begun_ != put_.load(std::memory_order_acquire)) {
@@ -255,25 +255,25 @@ void CallLine::lose() {
   }
 }
 
-bool CallLine::is_empty() const {
+bool CallQueue::is_empty() const {
   return ended_.load(std::memory_order_relaxed) == put_.load(std::memory_order_acquire);
 }
 
-const char* CallLine::oldest_call() const {
+const char* CallQueue::oldest_call() const {
   const std::uint64_t ended = ended_.load(std::memory_order_acquire);
   if (ended == put_.load(std::memory_order_acquire)) return nullptr;
   return slot(ended).call.load(std::memory_order_relaxed);
 }
 
 // The driver waits for streams when the process gives memory back.
-void CallLine::abandon() {
+void CallQueue::abandon() {
   close();
   const std::uint64_t put = put_.load(std::memory_order_acquire);
-  if (put > 0) queue_->pass(slot(put - 1).number);
+  if (put > 0) device_queue_->pass(slot(put - 1).number);
 }
 
 // Who is about to put holds the mutex for as long as it takes to see that.
-void CallLine::close() {
+void CallQueue::close() {
   is_closed_.store(true, std::memory_order_release);
 }
 

@@ -1,5 +1,6 @@
-// A line over a queue that reaches what it is told to: order, numbers that go round, what fails.
-#include "enqueue/line.h"
+// A queue of calls over a device queue that reaches what it is told to: order, numbers that go
+// round, what fails.
+#include "enqueue/call_queue.h"
 
 #include <numeric>
 
@@ -8,7 +9,7 @@
 namespace {
 
 using namespace tutti;
-using enqueue::CallLine;
+using enqueue::CallQueue;
 using enqueue::QueuedCall;
 using test::Rank;
 
@@ -51,25 +52,25 @@ QueuedCall to_self(const Rank& me, QueuedCall::What what, int* data, int tag) {
   return operation;
 }
 
-void put(const Rank& me, CallLine& line, QueuedCall operation) {
-  me.expect(line.put(operation).has_value(), "put");
+void put(const Rank& me, CallQueue& queue, QueuedCall operation) {
+  me.expect(queue.put(operation).has_value(), "put");
 }
 
 void numbers_go_round(const Rank& me) {
   enqueue::CallStreams streams(me.world, nullptr);
   Told told{.reached = 0xffff'fff0U};
-  CallLine line(streams, std::make_unique<FakeQueue>(told));
+  CallQueue queue(streams, std::make_unique<FakeQueue>(told));
   for (int i = 0; i < 40; ++i) {
     int sent = i, got = -1;
     comm::Request* const receive =
         comm::irecv(me.comm, &got, 1, *types::predefined_type(kInt), 0, i);
-    put(me, line, to_self(me, QueuedCall::What::send, &sent, i));
-    me.expect(line.is_reached() && streams.is_under_way(), "it is reached");
-    line.begin_reached();
+    put(me, queue, to_self(me, QueuedCall::What::send, &sent, i));
+    me.expect(queue.is_reached() && streams.is_under_way(), "it is reached");
+    queue.begin_reached();
     me.expect(told.passed == 0xffff'fff1U + static_cast<unsigned>(i), "the queue may go on");
     comm::wait(me.comm.runtime(), *receive);
     receive->release();
-    me.expect(got == i && line.is_empty() && !streams.is_under_way(), "nothing is left");
+    me.expect(got == i && queue.is_empty() && !streams.is_under_way(), "nothing is left");
   }
 }
 
@@ -77,7 +78,7 @@ void numbers_go_round(const Rank& me) {
 void ends_when_it_has_ended(const Rank& me) {
   enqueue::CallStreams streams(me.world, nullptr);
   Told told{.stands_still = true};
-  CallLine line(streams, std::make_unique<FakeQueue>(told));
+  CallQueue queue(streams, std::make_unique<FakeQueue>(told));
   int got = -1, sent = 7;
   p2p::Status status;
   QueuedCall receive = to_self(me, QueuedCall::What::recv, &got, 1);
@@ -85,63 +86,64 @@ void ends_when_it_has_ended(const Rank& me) {
     *static_cast<p2p::Status*>(into) = said;
   };
   receive.statuses = &status;
-  put(me, line, std::move(receive));
-  put(me, line, to_self(me, QueuedCall::What::send, &sent, 2));
-  me.expect(!line.is_reached(), "nothing is reached");
+  put(me, queue, std::move(receive));
+  put(me, queue, to_self(me, QueuedCall::What::send, &sent, 2));
+  me.expect(!queue.is_reached(), "nothing is reached");
   told.reached = 1;
-  line.begin_reached();
-  me.expect(told.passed == 0 && !line.is_reached(), "the first has begun alone");
+  queue.begin_reached();
+  me.expect(told.passed == 0 && !queue.is_reached(), "the first has begun alone");
   comm::send(me.comm, p2p::Mode::standard, &sent, 1, *types::predefined_type(kInt), 0, 1);
   while (told.passed == 0) comm::progress(me.comm.runtime());
   me.expect(told.passed == 1 && got == 7 && status.tag == 1, "the first has ended");
   told.reached = 2;
-  line.begin_reached();
+  queue.begin_reached();
   comm::recv(me.comm, &got, 1, *types::predefined_type(kInt), 0, 2);
-  me.expect(line.is_empty(), "and the second");
+  me.expect(queue.is_empty(), "and the second");
 }
 
 void what_fails(const Rank& me) {
   enqueue::CallStreams streams(me.world, nullptr);
   Told told{.fails = true};
-  CallLine line(streams, std::make_unique<FakeQueue>(told));
+  CallQueue queue(streams, std::make_unique<FakeQueue>(told));
   int number = 5;
   QueuedCall kept = to_self(me, QueuedCall::What::recv, &number, 1);
-  me.expect(line.put(kept).error().code == Code::unsupported, "the mark's error");
-  me.expect(kept.comm && !streams.is_under_way() && line.is_empty(), "as if it was never put");
+  me.expect(queue.put(kept).error().code == Code::unsupported, "the mark's error");
+  me.expect(kept.comm && !streams.is_under_way() && queue.is_empty(), "as if it was never put");
   told = {.stands_still = true};
   comm::Request* request = comm::open_request(me.comm, nullptr);
   kept.request = Ref<comm::Request>::share(request);
-  put(me, line, std::move(kept));
+  put(me, queue, std::move(kept));
   me.expect(told.marked == 2, "the number of one that failed is not used again");
-  put(me, line, to_self(me, QueuedCall::What::recv, &number, 3));
-  line.lose();
-  me.expect(line.is_empty() && told.passed == 3, "what was not reached is given up");
+  put(me, queue, to_self(me, QueuedCall::What::recv, &number, 3));
+  queue.lose();
+  me.expect(queue.is_empty() && told.passed == 3, "what was not reached is given up");
   me.expect(request->is_done() && request->status().code == Code::other, "its owner is told");
   request->release();
-  const auto failure = line.take_failure();
-  me.expect(failure && failure->code == Code::other && !line.take_failure(), "and the next caller");
+  const auto failure = queue.take_failure();
+  me.expect(failure && failure->code == Code::other && !queue.take_failure(),
+            "and the next caller");
   me.expect(failure->why.text == "enqueued in a queue: the GPU is lost", failure->why.text);
   QueuedCall late = to_self(me, QueuedCall::What::recv, &number, 3);
-  me.expect(!line.put(late), "nothing can be put any more");
+  me.expect(!queue.put(late), "nothing can be put any more");
 }
 
 // Truncation: told once, in order, and the queue goes on.
 void what_is_wrong(const Rank& me) {
   enqueue::CallStreams streams(me.world, nullptr);
   Told told;
-  CallLine line(streams, std::make_unique<FakeQueue>(told));
+  CallQueue queue(streams, std::make_unique<FakeQueue>(told));
   int pair[2] = {1, 2}, got = 0;
   for (int tag = 0; tag < 2; ++tag) {
     comm::Request* const sent =
         comm::isend(me.comm, p2p::Mode::standard, pair, 2, *types::predefined_type(kInt), 0, tag);
-    put(me, line, to_self(me, QueuedCall::What::recv, &got, tag));
-    line.begin_reached();
-    while (!line.is_empty()) comm::progress(me.comm.runtime());
+    put(me, queue, to_self(me, QueuedCall::What::recv, &got, tag));
+    queue.begin_reached();
+    while (!queue.is_empty()) comm::progress(me.comm.runtime());
     comm::wait(me.comm.runtime(), *sent);
     sent->release();
   }
   for (int i = 0; i < 2; ++i) {
-    const auto failure = line.take_failure();
+    const auto failure = queue.take_failure();
     me.expect(failure && failure->code == Code::truncate, "truncated");
   }
   me.expect(told.passed == 2, "the queue goes on");
@@ -151,7 +153,7 @@ void what_is_wrong(const Rank& me) {
 void what_differs(const Rank& me) {
   enqueue::CallStreams streams(me.world, nullptr);
   Told told;
-  CallLine line(streams, std::make_unique<FakeQueue>(told));
+  CallQueue queue(streams, std::make_unique<FakeQueue>(told));
   int words[2] = {1, 2};
   comm::CollCall call;
   call.collective = Collective::bcast;
@@ -161,17 +163,17 @@ void what_differs(const Rank& me) {
   auto made = QueuedCall::of_collective(me.comm, call);
   me.expect(made.has_value(), "it is prepared");
   made->call = "a bcast";
-  put(me, line, std::move(*made));
-  line.begin_reached();
-  while (!line.is_empty()) comm::progress(me.comm.runtime());
-  const auto failure = line.take_failure();
+  put(me, queue, std::move(*made));
+  queue.begin_reached();
+  while (!queue.is_empty()) comm::progress(me.comm.runtime());
+  const auto failure = queue.take_failure();
   me.expect(failure.has_value() == (me.rank == 1), "who receives sees it");
   if (failure) me.expect(failure->why.is_mismatch, failure->why.text);
 }
 
 }  // namespace
 
-TEST_CASE("numbers of a line go round", "[enqueue]") {
+TEST_CASE("numbers go round", "[enqueue]") {
   test::run_ranks({0}, numbers_go_round);
 }
 TEST_CASE("a queue waits for the end", "[enqueue]") {

@@ -126,6 +126,16 @@ class Run {
     bool started;
   };
 
+  // Steps whose conditions are met. Each is queued once, and there is room for all.
+  struct Queue {
+    std::vector<std::uint32_t> steps;
+    std::size_t head = 0, end = 0;
+    bool is_empty() const { return head == end; }
+    void push(std::uint32_t step) { steps[end++] = step; }
+    std::uint32_t pop() { return steps[head++]; }
+    void clear() { head = end = 0; }
+  };
+
   static void message_done(p2p::Pending* request);
   void meet(std::uint32_t step);
   void queue(std::uint32_t step);
@@ -150,10 +160,9 @@ class Run {
   p2p::Endpoint& endpoint_;
   std::shared_ptr<const Program> program_;
   Binding binding_;
-  std::unique_ptr<BoundMemory> memory_;           // what the spaces are
-  std::vector<Message> messages_;                 // by step
-  std::vector<std::uint32_t> receives_, others_;  // queued; read from the heads
-  std::size_t receives_head_ = 0, others_head_ = 0;
+  std::unique_ptr<BoundMemory> memory_;  // what the spaces are
+  std::vector<Message> messages_;        // by step
+  Queue receives_, others_;
   std::size_t unfinished_ = 0;
   std::size_t stragglers_ = 0;  // of a run that failed: what still touches its memory
   Code code_ = Code::ok;

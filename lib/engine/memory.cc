@@ -44,8 +44,7 @@ void BoundMemory::bind_blocks(const SpaceMemory& space, Bound& bound) {
   bound.begins.back() = begin;
 }
 
-bool BoundMemory::needs_staging(const Bound& bound, sched::Space space, const Program& program) {
-  if (bound.blocks.size() == 1) return false;
+bool BoundMemory::crosses_blocks(const Bound& bound, sched::Space space, const Program& program) {
   const auto crosses = [&](const sched::Slice& slice) {
     return slice.space == space && slice.count > 0 && find(bound, slice).bytes != slice.count;
   };
@@ -116,7 +115,8 @@ Code BoundMemory::bind(const Binding& binding, const Program& program) {
   scratch_base_ = scratch_.at;
   Code code = binding.failure;
   const auto stage_if_needed = [&](Bound& bound, sched::Space space, ScratchPool::Piece& piece) {
-    const Code failure = needs_staging(bound, space, program) ? stage(bound, piece) : Code::ok;
+    if (bound.blocks.size() == 1 || !crosses_blocks(bound, space, program)) return;
+    const Code failure = stage(bound, piece);
     if (code == Code::ok) code = failure;
   };
   stage_if_needed(in_, sched::Space::in, staged_in_);

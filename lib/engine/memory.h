@@ -43,7 +43,7 @@ class BoundMemory {
     std::vector<Count> begins;  // first packed byte of each block, and the end
     types::Buffer staged;       // null address: it is not
   };
-  static bool needs_staging(const Bound& bound, sched::Space space, const Program& program);
+  static bool crosses_blocks(const Bound& bound, sched::Space space, const Program& program);
   static types::Buffer find(const Bound& bound, const sched::Slice& slice);
   void bind_blocks(const SpaceMemory& space, Bound& bound);
   Code stage(Bound& bound, ScratchPool::Piece& piece);

@@ -27,8 +27,8 @@ Run::Run(p2p::Endpoint& endpoint, ScratchPool& scratch, std::shared_ptr<const Pr
   messages_.resize(steps);
   for (std::size_t s = 0; s < steps; ++s)
     messages_[s] = {this, static_cast<std::uint32_t>(s), 0, nullptr, false};
-  receives_.reserve(steps);
-  others_.reserve(steps);
+  receives_.steps.resize(steps);
+  others_.steps.resize(steps);
 }
 
 Run::~Run() {
@@ -80,7 +80,6 @@ void Run::begin() {
   unfinished_ = messages_.size();
   receives_.clear();
   others_.clear();
-  receives_head_ = others_head_ = 0;
   for (Message& message : messages_) {
     message.started = false;
     message.conditions = program_->conditions[message.step];
@@ -99,17 +98,17 @@ inline void Run::meet(std::uint32_t step) {
 
 inline void Run::queue(std::uint32_t step) {
   const bool receives = program_->schedule.steps[step].kind == StepKind::recv;
-  (receives ? receives_ : others_).push_back(step);
+  (receives ? receives_ : others_).push(step);
 }
 
 void Run::advance() {
   if (advancing_ || done_) return;
   advancing_ = true;
   while (code_ == Code::ok) {
-    if (receives_head_ < receives_.size())
-      start(receives_[receives_head_++]);
-    else if (others_head_ < others_.size())
-      start(others_[others_head_++]);
+    if (!receives_.is_empty())
+      start(receives_.pop());
+    else if (!others_.is_empty())
+      start(others_.pop());
     else
       break;
   }

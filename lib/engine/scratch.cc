@@ -34,7 +34,7 @@ ScratchPool::Piece ScratchPool::take(std::size_t bytes, types::Device* device) {
   }
   Piece piece = std::move(*best);
   kept_ -= piece.bytes;
-  *best = std::move(free_.back());
+  if (best != free_.end() - 1) *best = std::move(free_.back());
   free_.pop_back();
   return piece;
 }

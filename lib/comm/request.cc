@@ -160,8 +160,8 @@ Request* RequestMaker::start(Communicator& comm, const CollCall& call,
   Request::Collective& collective = *request->collective_;
   collective.send_type = keep(call.send_type);
   collective.recv_type = keep(call.recv_type);
-  for (const auto& side : {call.send_types, call.recv_types})
-    for (const types::Datatype* type : side) collective.types.push_back(keep(type));
+  for (const types::Datatype* type : call.send_types) collective.types.push_back(keep(type));
+  for (const types::Datatype* type : call.recv_types) collective.types.push_back(keep(type));
   collective.op = Ref<const types::Op>::share(call.op);
   engine::Run* const run = collective.bound.run.get();
   run->owner = request;

@@ -56,6 +56,34 @@ TEST_CASE("all collectives run at once and end in any order", "[comm][nonblockin
     });
 }
 
+namespace {
+
+// A communicator keeps what the last call of each kind was served by.
+void start_in_pairs(const Rank& me) {
+  std::vector<Plan> plans;
+  for (const types::Count count : {3, 4})
+    for (const Plan& plan : reference::plans(me.size, count)) plans.push_back(plan);
+  std::vector<Pending> pending;
+  for (const Plan& first : plans)
+    for (const Plan& second : plans) {
+      if (first.collective != second.collective) continue;
+      for (const Plan& plan : {first, second}) {
+        auto trial = std::make_unique<Trial>(me.comm, plan);
+        auto request = comm::start(me.comm, trial->call());
+        me.expect(request.has_value(), "start " + trial->what());
+        if (request) pending.push_back({std::move(trial), *request});
+      }
+      end_all(me, pending);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("a call is served as it says, whatever the one before it said", "[comm][nonblocking]") {
+  test::run_ranks(test::one_host(3), start_in_pairs);
+  test::run_ranks({0, 0, 1, 1}, start_in_pairs);
+}
+
 TEST_CASE("all collectives run at once over three hosts", "[comm][nonblocking][hosts]") {
   test::run_ranks({0, 0, 1, 2, 1}, [](const Rank& me) {
     std::vector<Pending> pending;

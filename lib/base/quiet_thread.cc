@@ -1,9 +1,14 @@
 // Threads with a stack that is asked for, and all signals blocked.
 #include "base/quiet_thread.h"
 
+#include <unistd.h>
+
 #include <csignal>
 #include <cstddef>
+#include <cstdlib>
 #include <memory>
+#include <new>
+#include <string_view>
 
 #include "base/check.h"
 
@@ -16,9 +21,19 @@ constexpr std::size_t kLeastStack = 1U << 20;
 
 using Body = std::function<void()>;
 
+// Nobody could catch what a thread of ours throws, which is what memory is too short for: the
+// process ends, by a line that takes none.
 void* run(void* given) noexcept {
   const std::unique_ptr<Body> body(static_cast<Body*>(given));
-  (*body)();
+  try {
+    (*body)();
+  } catch (const std::bad_alloc&) {
+    constexpr std::string_view kLine =
+        "tutti: there is not enough memory for a thread of the library, which ends the process "
+        "(see ulimit -v, and the host's memory)\n";
+    (void)!::write(STDERR_FILENO, kLine.data(), kLine.size());
+    std::abort();
+  }
   return nullptr;
 }
 

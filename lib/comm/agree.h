@@ -27,9 +27,10 @@ CommRef finish_inter(Runtime& runtime, const IntercommGroups& sides, Number numb
 
 // How the two sides of an intercommunicator reach each other before there is one.
 struct Leaders {
-  int local;            // who leads, as a member of the local meeting
-  int remote_job_rank;  // looked at by the leader only
-  MeetingPoint at;      // where the leaders meet
+  int local;             // who leads, as a member of the local meeting
+  int remote_job_rank;   // looked at by the leader only
+  MeetingPoint at;       // where the leaders meet
+  MeetingPoint first{};  // where they met at their first attempt
 };
 // Each side's group to the other's members.
 Result<GroupRef> swap_groups(const Meeting& local, const Leaders& leaders, const Group& mine,

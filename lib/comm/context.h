@@ -116,6 +116,7 @@ class Runtime {
   CollectivePool collectives;
   ContextIds contexts;
   AttemptsBetween attempts_between;
+  std::deque<std::vector<std::byte>> last_words;  // of say_word (meeting.h)
   std::uint64_t births_above = 0;  // prun compares over all MPI programs that ranks run in turn
   RequestPool requests;
   std::optional<model::BoundAt> place;  // of this rank, once it was read

@@ -4,7 +4,9 @@
 // group each hands on what it heard. Whose leader has the lower rank in the job comes first, for
 // all alike. A leader whose side fails gives up its word to the other, which waits for it. Leaders
 // count attempts, since one may have failed on one side only, and each has a place of its own:
-// nothing said in one is taken for a word of the next.
+// nothing said in one is taken for a word of the next. Where members of a group name different
+// leaders, all these tell the other side, which waits for one of them, who they are: it counts that
+// attempt for each.
 #include <algorithm>
 
 #include "comm/agree.h"
@@ -25,19 +27,48 @@ std::span<std::byte> bytes_of(T& value) {
   return std::as_writable_bytes(std::span(&value, 1));
 }
 
+bool leads(const Meeting& local, const Leaders& leaders) {
+  return local.rank() == leaders.local;
+}
+
 // Two that both led one group would each wait for the other side, which answers one of them.
-Result<void> agree_on_leader(const Meeting& local, int leader, Runtime& runtime) {
-  std::int64_t named[] = {leader, -leader};
+// rivals: the job's ranks of those that are leaders like me, and of me, where members disagree.
+Result<void> agree_on_leader(const Meeting& local, const Leaders& leaders, const Group& mine,
+                             Runtime& runtime, std::vector<int>& rivals) {
+  std::int64_t named[] = {leaders.local, -leaders.local};
   if (const Code code = local.maximum(named); code != Code::ok)
     return fail(code, "the members of a group could not meet");
   if (named[0] == -named[1]) return {};
+  struct Aim {
+    std::int64_t peer = kProcNull, context = 0, tag = 0;
+    bool operator==(const Aim&) const = default;
+  };
+  std::vector<Aim> aims(static_cast<std::size_t>(local.size()));
+  Aim& aim = aims[static_cast<std::size_t>(local.rank())];
+  if (leads(local, leaders)) aim = {leaders.remote_job_rank, leaders.at.context, leaders.at.tag};
+  if (const Code code = local.gather(std::as_writable_bytes(std::span(aims))); code != Code::ok)
+    return fail(code, "the members of a group could not meet");
+  for (int member = 0; member < local.size(); ++member)
+    if (aims[static_cast<std::size_t>(member)] == aim) rivals.push_back(mine.at(member));
   runtime.reason = {.is_mismatch = true};
   return fail(Code::other, "members of one group name different leaders, its ranks " +
                                std::to_string(-named[1]) + " and " + std::to_string(named[0]));
 }
 
-bool leads(const Meeting& local, const Leaders& leaders) {
-  return local.rank() == leaders.local;
+// In the place of a size: how many they are, below zero; then who.
+void tell_rivals(const Leaders& leaders, const std::vector<int>& rivals, Runtime& runtime) {
+  const std::int64_t size = -static_cast<std::int64_t>(rivals.size());
+  say_word(runtime, leaders.remote_job_rank, leaders.at, std::as_bytes(std::span(&size, 1)));
+  say_word(runtime, leaders.remote_job_rank, leaders.at, std::as_bytes(std::span(rivals)));
+}
+
+void hear_rivals(const Leaders& leaders, std::int64_t size, Runtime& runtime) {
+  std::vector<int> rivals(static_cast<std::size_t>(-size));
+  const Code code = hear_word(runtime, leaders.remote_job_rank, leaders.at,
+                              std::as_writable_bytes(std::span(rivals)));
+  for (const int rival : rivals)
+    if (code == Code::ok && rival != leaders.remote_job_rank)
+      ++runtime.attempts_between[{rival, leaders.first.context, leaders.first.tag}];
 }
 
 Word ask_size(const Leaders& leaders, const Group& mine, Runtime& runtime) {
@@ -45,9 +76,10 @@ Word ask_size(const Leaders& leaders, const Group& mine, Runtime& runtime) {
   std::int64_t size = mine.size();
   word.code = static_cast<std::int64_t>(swap_words(runtime, leaders.remote_job_rank, leaders.at,
                                                    bytes_of(size), bytes_of(word.size)));
-  // A group may be empty (MPI_Comm_create). A word of an earlier call that failed may lie there.
-  if (word.code == 0 && (word.size < 0 || word.size > runtime.wireup.size()))
+  if (word.code == 0 && word.size < 0) {  // a group may be empty (MPI_Comm_create)
+    hear_rivals(leaders, word.size, runtime);
     word.code = static_cast<std::int64_t>(Code::other);
+  }
   word.leader = leaders.remote_job_rank;
   word.context = leaders.at.context;
   word.tag = leaders.at.tag;
@@ -110,7 +142,6 @@ Code joint_maximum(const Meeting& local, const Leaders& leaders, Runtime& runtim
 
 Result<CommRef> try_join(const Meeting& local, const Leaders& leaders, GroupRef mine,
                          Runtime& runtime) {
-  TUTTI_DO(agree_on_leader(local, leaders.local, runtime));
   TUTTI_TRY(heard, hear(local, leaders, *mine, runtime));
   if (intersection_of(*mine, *heard.group)->size() > 0)
     return fail(Code::comm, "the groups of an intercommunicator have ranks in common");
@@ -129,11 +160,21 @@ Result<CommRef> try_join(const Meeting& local, const Leaders& leaders, GroupRef 
 
 Result<CommRef> join(const Meeting& local, const Leaders& leaders, GroupRef mine,
                      Runtime& runtime) {
-  if (!leads(local, leaders)) return try_join(local, leaders, std::move(mine), runtime);
+  std::vector<int> rivals;
+  const auto agreed = agree_on_leader(local, leaders, *mine, runtime, rivals);
+  if (!leads(local, leaders)) {
+    if (!agreed) return tl::unexpected(agreed.error());
+    return try_join(local, leaders, std::move(mine), runtime);
+  }
   const int earlier =
       runtime.attempts_between[{leaders.remote_job_rank, leaders.at.context, leaders.at.tag}]++;
   Leaders now = leaders;
+  now.first = leaders.at;
   if (earlier > 0) now.at = place_of(leaders.at.context, leaders.at.tag, std::span(&earlier, 1));
+  if (!agreed) {
+    tell_rivals(now, rivals, runtime);
+    return tl::unexpected(agreed.error());
+  }
   auto made = try_join(local, now, std::move(mine), runtime);
   if (!made) give_up_word(runtime, now.remote_job_rank, now.at);
   return made;

@@ -113,28 +113,53 @@ Code Meeting::gather(std::span<std::byte> all) const {
   return run(plan(call, "bruck", {all.data(), static_cast<Count>(all.size()), false}));
 }
 
-Code swap_words(Runtime& runtime, int peer, const MeetingPoint& at, std::span<const std::byte> mine,
-                std::span<std::byte> theirs) {
-  // Pairs share contexts with collectives, whose messages say places in their teams.
-  const p2p::Envelope from_me{at.context, p2p::as_job_rank(runtime.rank()), at.tag, 0};
-  const p2p::Envelope from_peer{at.context, p2p::as_job_rank(peer), at.tag, 0};
-  const auto plain = [](std::span<const std::byte> bytes) {
-    return types::Buffer::plain(const_cast<std::byte*>(bytes.data()),
-                                static_cast<Count>(bytes.size()));
-  };
-  p2p::Pending* const received = runtime.endpoint.recv(peer, from_peer, plain(theirs));
-  p2p::Pending* const sent = runtime.endpoint.send(p2p::Mode::standard, peer, from_me, plain(mine));
-  Code code = Code::ok;
-  for (p2p::Pending* request : {received, sent}) {
-    if (!request->done) runtime.endpoint.wait(request);
-    if (code == Code::ok) code = request->status.code;
-    runtime.endpoint.release(request);
-  }
+namespace {
+
+// Pairs share contexts with collectives, whose messages say places in their teams.
+p2p::Envelope word_of(int speaker, const MeetingPoint& at) {
+  return {at.context, p2p::as_job_rank(speaker), at.tag, 0};
+}
+
+types::Buffer words_at(std::span<const std::byte> bytes) {
+  return types::Buffer::plain(const_cast<std::byte*>(bytes.data()),
+                              static_cast<Count>(bytes.size()));
+}
+
+p2p::Pending* send_word(Runtime& runtime, int peer, const MeetingPoint& at,
+                        std::span<const std::byte> mine) {
+  return runtime.endpoint.send(p2p::Mode::standard, peer, word_of(runtime.rank(), at),
+                               words_at(mine));
+}
+
+Code end_of(Runtime& runtime, p2p::Pending* request) {
+  if (!request->done) runtime.endpoint.wait(request);
+  const Code code = request->status.code;
+  runtime.endpoint.release(request);
   return code;
 }
 
+}  // namespace
+
+Code swap_words(Runtime& runtime, int peer, const MeetingPoint& at, std::span<const std::byte> mine,
+                std::span<std::byte> theirs) {
+  p2p::Pending* const received = runtime.endpoint.recv(peer, word_of(peer, at), words_at(theirs));
+  p2p::Pending* const sent = send_word(runtime, peer, at, mine);
+  const Code heard = end_of(runtime, received);
+  const Code said = end_of(runtime, sent);
+  return heard != Code::ok ? heard : said;
+}
+
+Code hear_word(Runtime& runtime, int peer, const MeetingPoint& at, std::span<std::byte> theirs) {
+  return end_of(runtime, runtime.endpoint.recv(peer, word_of(peer, at), words_at(theirs)));
+}
+
+void say_word(Runtime& runtime, int peer, const MeetingPoint& at, std::span<const std::byte> mine) {
+  const auto& kept = runtime.last_words.emplace_back(mine.begin(), mine.end());
+  runtime.endpoint.release(send_word(runtime, peer, at, kept));
+}
+
 void give_up_word(Runtime& runtime, int peer, const MeetingPoint& at) {
-  p2p::Envelope word{at.context, p2p::as_job_rank(runtime.rank()), at.tag, 0};
+  p2p::Envelope word = word_of(runtime.rank(), at);
   word.gave_up = p2p::GaveUp::failed;
   runtime.endpoint.release(
       runtime.endpoint.send(p2p::Mode::standard, peer, word, types::Buffer::plain(nullptr, 0)));

@@ -67,6 +67,9 @@ class Meeting {
 // something at the same place.
 Code swap_words(Runtime& runtime, int peer, const MeetingPoint& at, std::span<const std::byte> mine,
                 std::span<std::byte> theirs);
+// One half of it each. say_word does not wait: what it says is kept until the end.
+Code hear_word(Runtime& runtime, int peer, const MeetingPoint& at, std::span<std::byte> theirs);
+void say_word(Runtime& runtime, int peer, const MeetingPoint& at, std::span<const std::byte> mine);
 // Says there, in the place of a word, that none comes: the peer's swap ends with Code::other.
 void give_up_word(Runtime& runtime, int peer, const MeetingPoint& at);
 

@@ -215,6 +215,7 @@ class Core final : public transport::Sink {
   BulkLink* bulk_path(PeerState& to, const Transfer& transfer);
   std::optional<Path> data_path(PeerState& to, const Transfer& transfer);
   int pump_data(Transfer* transfer);
+  void end_posting(Transfer* transfer);
   void end_sent(Transfer* transfer);
   void end_received(int from, const transport::FrameHeader& header, Transfer* transfer);
 
@@ -317,7 +318,7 @@ class Core final : public transport::Sink {
   std::uint32_t return_from_ = 0;   // owed units that are returned in a frame of their own
   std::vector<Transfer*> matched_;  // offers matched inside a transport, to be answered
   std::vector<Transfer*> getting_;  // receives with more to read from their senders' memory
-  std::vector<Transfer*> sending_;  // sends with data to post; null: dropped
+  std::vector<Transfer*> sending_;  // sends with data to post
   std::vector<PeerState*> busy_;    // peers with something queued
   std::vector<Loss> losses_;        // told by transports, to be handled
   std::string loss_;                // why the latest of them was lost

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "p2p/core.h"
+#include "p2p/keep_those.h"
 
 namespace tutti::p2p {
 namespace {
@@ -131,36 +132,34 @@ int Core::pump() {
     lose(peer(loss.peer), loss.why);
   }
   losses_.clear();
-  for (std::size_t i = 0; i < matched_.size(); ++i, ++moved)
-    if (Transfer* const each = std::exchange(matched_[i], nullptr)) answer(each);
-  matched_.clear();
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < busy_.size(); ++i) {
-    PeerState* const each = busy_[i];
+  keep_those(matched_, [&](Transfer* each) {
+    answer(each);
+    ++moved;
+    return false;
+  });
+  keep_those(busy_, [&](PeerState* each) {
     moved += flush(*each);
-    each->is_listed = each->has_queued();
-    if (each->is_listed) busy_[kept++] = each;
-  }
-  busy_.resize(kept);
-  kept = 0;
-  for (std::size_t i = 0; i < sending_.size(); ++i) {
-    Transfer* const each = sending_[i];
+    return each->is_listed = each->has_queued();
+  });
+  keep_those(sending_, [&](Transfer* each) {
     moved += pump_data(each);
-    if (each->moved < each->total && each->failure == Code::ok) {
-      sending_[kept++] = each;
-      continue;
-    }
-    each->phase = Phase::pinned;
-    if (PeerState& to = peer(each->peer); each->moved < each->total && !to.gone) {
-      queue_cut(to, each->remote, each->moved, each->failure);
-      to.control_last->header.flags = each->data_flags();
-    }
-    if (each->in_flight == 0) end_sent(each);
-  }
-  sending_.resize(kept);
+    const bool stays = each->moved < each->total && each->failure == Code::ok;
+    if (!stays) end_posting(each);
+    return stays;
+  });
   moved += pump_gets();
   work_ = work_ || !busy_.empty() || !sending_.empty() || !getting_.empty() || copies_ > 0;
   return moved;
+}
+
+// All its data are posted, or no more of them will be.
+void Core::end_posting(Transfer* transfer) {
+  if (PeerState& to = peer(transfer->peer); transfer->moved < transfer->total && !to.gone) {
+    queue_cut(to, transfer->remote, transfer->moved, transfer->failure);
+    to.control_last->header.flags = transfer->data_flags();
+  }
+  transfer->phase = Phase::pinned;
+  if (transfer->in_flight == 0) end_sent(transfer);
 }
 
 // Posts a peer's queued frames: answers first, then messages in order.
@@ -186,8 +185,8 @@ int Core::flush(PeerState& queued) {
 void Core::list_busy(PeerState& peer) {
   work_ = true;
   if (peer.is_listed) return;
-  peer.is_listed = true;
   busy_.push_back(&peer);
+  peer.is_listed = true;
 }
 
 void Core::queue_control(PeerState& peer, Kind kind, std::uint64_t length, std::uint64_t cookie) {

@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "p2p/core.h"
 #include "p2p/device_reads.h"
+#include "p2p/keep_those.h"
 
 namespace tutti::p2p {
 namespace {
@@ -155,9 +156,11 @@ bool Core::get_part(PeerState& peer, Transfer* transfer) {
 
 // Receives of which a part has come and another is to be asked for.
 int Core::pump_gets() {
+  // Those that get a part at once come behind them.
   const std::size_t count = getting_.size();
-  for (std::size_t i = 0; i < count; ++i) {
-    Transfer* const each = getting_[i];
+  std::size_t seen = 0;
+  keep_those(getting_, [&](Transfer* each) {
+    if (seen == count) return true;
     PeerState& from = *peers_[static_cast<std::size_t>(each->peer)];
     if (from.gone)
       fail_with(each, from.failure);
@@ -165,9 +168,9 @@ int Core::pump_gets() {
       give_up_getting(from, each);
     else if (!get_part(from, each))
       grant(from, each);
-  }
-  // Behind them are those that have got a part at once.
-  getting_.erase(getting_.begin(), getting_.begin() + static_cast<std::ptrdiff_t>(count));
+    ++seen;
+    return false;
+  });
   return static_cast<int>(count);
 }
 

@@ -1,6 +1,7 @@
 // Requests: probe, matched probe, cancel, release while active, completion callbacks.
 #include <new>
 
+#include "p2p/keep_those.h"
 #include "worlds.h"
 
 using namespace tutti;
@@ -191,4 +192,22 @@ TEST_CASE("callbacks go on to be called after one that threw", "[p2p][request]")
   worlds[0].later([](Pending* self) { *static_cast<bool*>(self->owner) = true; }, &was_called);
   worlds[0].progress();
   CHECK(was_called);
+}
+
+TEST_CASE("a walk along a list that throws leaves what is still to do", "[p2p][request]") {
+  std::vector<int> list{1, 2, 3, 4, 5};
+  std::vector<int> seen;
+  bool throws = true;
+  const auto is_odd = [&](int each) {
+    if (each == 4 && throws) throw std::bad_alloc();
+    seen.push_back(each);
+    if (each == 5) list.push_back(6);
+    return each % 2 == 1;
+  };
+  CHECK_THROWS_AS(tutti::p2p::keep_those(list, is_odd), std::bad_alloc);
+  CHECK(list == std::vector<int>{1, 3, 4, 5});
+  throws = false;
+  tutti::p2p::keep_those(list, is_odd);
+  CHECK(list == std::vector<int>{1, 3, 5});
+  CHECK(seen == std::vector<int>{1, 2, 3, 1, 3, 4, 5, 6});
 }

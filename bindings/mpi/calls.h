@@ -26,7 +26,7 @@ struct BlockArguments {
 class TypeList {
  public:
   TypeList(const MPI_Datatype* handles, std::span<const Count> counts, const char* name)
-      : handles_(handles), name_(name) {
+      : handles_(handles), counts_(counts), name_(name) {
     for (std::size_t i = 0; handles != nullptr && i < counts.size(); ++i)
       types_.push_back(type_of(handles[i]) != nullptr ? type_of(handles[i])
                                                       : nothing_for(handles[i], counts[i] == 0));
@@ -34,12 +34,20 @@ class TypeList {
   bool good() const {
     for (std::size_t i = 0; i < types_.size(); ++i)
       if (!good_committed(types_[i], handles_[i], name_)) return false;
+    Count all = 0;
+    for (std::size_t i = 0; i < types_.size(); ++i) {
+      Count bytes = 0;
+      if (__builtin_mul_overflow(counts_[i], types_[i]->size(), &bytes) ||
+          __builtin_add_overflow(all, bytes, &all))
+        return bad::too_many_bytes(name_, counts_[i], types_[i]->size());
+    }
     return true;
   }
   std::span<const types::Datatype* const> span() const { return types_; }
 
  private:
   const MPI_Datatype* handles_;
+  std::span<const Count> counts_;
   const char* name_;
   std::vector<const types::Datatype*> types_;
 };

@@ -128,8 +128,7 @@ bool good_unusual_buffer(const void* buffer, Count count, const types::Datatype*
                          bool in_place, const char* name) {
   if (is_in_place(buffer)) return in_place || bad::in_place(name);
   const Count size = type == nullptr ? 0 : type->size();
-  if (size > 0 && count > std::numeric_limits<Count>::max() / size)
-    return bad::too_many_bytes(name, count, size);
+  if (!good_bytes(count, size, name)) return false;
   const bool needs_memory = count > 0 && size > 0 && type->is_predefined();
   return buffer != nullptr || !needs_memory || bad::null_buffer(name, count);
 }

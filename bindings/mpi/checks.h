@@ -156,12 +156,32 @@ bool good_numbers(const Integer* values, Count size, Code code, const char* name
 inline bool good_place(const void* buffer, bool in_place, const char* name) {
   return !is_in_place(buffer) || in_place || bad::in_place(name);
 }
-// Nowhere, in place, or with more elements than an int counts.
+// The elements of so many blocks; the largest number where 64 bits do not hold it.
+inline Count in_blocks(Count count, Count blocks) {
+  Count all = 0;
+  return __builtin_mul_overflow(count, blocks, &all) ? std::numeric_limits<Count>::max() : all;
+}
+// Of more bytes than 64 bits count.
+inline bool good_bytes(Count count, Count size, const char* name) {
+  return size <= 0 || count <= std::numeric_limits<Count>::max() / size ||
+         bad::too_many_bytes(name, count, size);
+}
+template <class Integer>
+bool good_total(const Integer* counts, Count size, const types::Datatype* type, const char* name) {
+  Count sum = 0;
+  for (Count i = 0; i < size; ++i)
+    if (__builtin_add_overflow(sum, Count{counts[i]}, &sum))
+      sum = std::numeric_limits<Count>::max();
+  return good_bytes(sum, type->size(), name);
+}
+// Nowhere, in place, or with so many elements, or so long ones, that their bytes may be too many.
 bool good_unusual_buffer(const void* buffer, Count count, const types::Datatype* type,
                          bool in_place, const char* name);
 inline bool good_buffer(const void* buffer, Count count, const types::Datatype* type, bool in_place,
                         const char* name) {
-  if (bits_of(buffer) > 1 && count <= std::numeric_limits<int>::max()) [[likely]]
+  constexpr Count kLong = Count{1} << 32;
+  if (bits_of(buffer) > 1 && count <= std::numeric_limits<int>::max() &&
+      (type == nullptr || type->size() <= kLong)) [[likely]]
     return true;
   return good_unusual_buffer(buffer, count, type, in_place, name);
 }

@@ -1,4 +1,6 @@
 // The large-count forms do the same as the small ones, and take 64-bit numbers.
+#include <limits>
+
 #include "check.h"
 
 using namespace ranks;
@@ -80,6 +82,51 @@ void types() {
   MPI_Type_free(&type);
 }
 
+bool is_refused(int code) {
+  int kind = MPI_SUCCESS;
+  MPI_Error_class(code, &kind);
+  return kind == MPI_ERR_COUNT;
+}
+
+// Messages of more bytes than 64 bits count: of long elements, of blocks that each are shorter.
+void too_many_bytes() {
+  constexpr int kMost = std::numeric_limits<int>::max();
+  MPI_Datatype type;  // 2^50 ints
+  MPI_Type_contiguous_c(MPI_Count{1} << 50, MPI_INT, &type);
+  MPI_Type_commit(&type);
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_SELF, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);  // of calls on no communicator
+  int word = 0, position = 0, bytes = 0;
+  MPI_Request request;
+  CHECK(is_refused(MPI_Send(&word, kMost, type, 0, 0, comm)));
+  CHECK(is_refused(MPI_Irecv(&word, kMost, type, 0, 0, comm, &request)));
+  CHECK(is_refused(MPI_Bcast(&word, kMost, type, 0, comm)));
+  CHECK(is_refused(MPI_Pack(&word, kMost, type, &word, 4, &position, comm)));
+  CHECK(is_refused(MPI_Pack_size(kMost, type, comm, &bytes)));
+  MPI_Aint at = 0, length = 0;
+  CHECK(is_refused(MPI_Pack_external("external32", &word, kMost, type, &word, 4, &at)));
+  CHECK(is_refused(MPI_Pack_external_size("external32", kMost, type, &length)));
+  MPI_Info info = MPI_INFO_NULL;
+  CHECK(is_refused(MPI_Psend_init(&word, 1 << 20, 1 << 20, type, 0, 0, comm, info, &request)));
+  const int counts[] = {kMost}, places[] = {0};
+  const MPI_Datatype types[] = {type};
+  CHECK(is_refused(MPI_Allgatherv(&word, 1, type, &word, counts, places, type, comm)));
+  CHECK(
+      is_refused(MPI_Alltoallw(&word, counts, places, types, &word, counts, places, types, comm)));
+  MPI_Comm_free(&comm);
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  if (size > 1) {  // a block each has 2^62 bytes
+    CHECK(is_refused(MPI_Allgather(&word, 1, type, &word, 1 << 10, type, comm)));
+    CHECK(is_refused(MPI_Alltoall(&word, 1 << 10, type, &word, 1 << 10, type, comm)));
+  }
+  MPI_Comm_free(&comm);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+  MPI_Type_free(&type);
+}
+
 }  // namespace
 
 int main() {
@@ -87,5 +134,6 @@ int main() {
   messages();
   collectives();
   types();
+  too_many_bytes();
   return done();
 }

@@ -56,7 +56,7 @@ Code neighbor_alltoallw(const void* sendbuf, std::span<const Count> sendcounts,
                         const MPI_Datatype recvtypes[], comm::Communicator& comm) {
   const TypeList send(sendtypes, sendcounts, "sendtypes");
   const TypeList recv(recvtypes, recvcounts, "recvtypes");
-  if (!send.good() || !recv.good()) return Code::type;
+  if (!send.good() || !recv.good()) return trouble().code;
   const comm::CollCall call = call_neighbours(
       Collective::alltoallv,
       {sendbuf, 0, nullptr, sendcounts, displacements(sdispls, sendcounts.size()), send.span()},
@@ -108,7 +108,7 @@ Code ineighbor_alltoallw(const void* sendbuf, std::span<const Count> sendcounts,
                          MPI_Request* request) {
   const TypeList send(sendtypes, sendcounts, "sendtypes");
   const TypeList recv(recvtypes, recvcounts, "recvtypes");
-  if (!send.good() || !recv.good()) return Code::type;
+  if (!send.good() || !recv.good()) return trouble().code;
   const comm::CollCall call = call_neighbours(
       Collective::alltoallv,
       {sendbuf, 0, nullptr, sendcounts, displacements(sdispls, sendcounts.size()), send.span()},
@@ -160,7 +160,7 @@ Code neighbor_alltoallw_init(const void* sendbuf, std::span<const Count> sendcou
                              comm::Communicator& comm, Info* /*info*/, MPI_Request* request) {
   const TypeList send(sendtypes, sendcounts, "sendtypes");
   const TypeList recv(recvtypes, recvcounts, "recvtypes");
-  if (!send.good() || !recv.good()) return Code::type;
+  if (!send.good() || !recv.good()) return trouble().code;
   const comm::CollCall call = call_neighbours(
       Collective::alltoallv,
       {sendbuf, 0, nullptr, sendcounts, displacements(sdispls, sendcounts.size()), send.span()},

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "bodies.h"
+#include "mpi/checks.h"
 #include "mpi/memory.h"
 #include "mpi/trouble.h"
 
@@ -73,6 +74,7 @@ Code unpack(const void* inbuf, Count insize, Count* position, void* outbuf, Coun
 
 Code pack_size(Count incount, types::Datatype& datatype, comm::Communicator& /*comm*/,
                Count* size) {
+  if (!good_bytes(incount, datatype.size(), "incount")) return Code::count;
   *size = incount * datatype.size();
   return Code::ok;
 }
@@ -80,7 +82,9 @@ Code pack_size(Count incount, types::Datatype& datatype, comm::Communicator& /*c
 Code pack_external(const char* datarep, const void* inbuf, Count incount, types::Datatype& datatype,
                    void* outbuf, Count outsize, Count* position) {
   if (!is_known(datarep)) return unknown_form(datarep);
-  const Count bytes = incount * types::external_size(datatype);
+  const Count each = types::external_size(datatype);
+  if (!good_bytes(incount, each, "incount")) return Code::count;
+  const Count bytes = incount * each;
   if (*position < 0 || bytes > outsize - *position)
     return too_short("outbuf", bytes, outsize - *position);
   const auto from = message_at(inbuf, incount, datatype);
@@ -95,7 +99,9 @@ Code pack_external(const char* datarep, const void* inbuf, Count incount, types:
 Code unpack_external(const char* datarep, const void* inbuf, Count insize, Count* position,
                      void* outbuf, Count outcount, types::Datatype& datatype) {
   if (!is_known(datarep)) return unknown_form(datarep);
-  const Count bytes = outcount * types::external_size(datatype);
+  const Count each = types::external_size(datatype);
+  if (!good_bytes(outcount, each, "outcount")) return Code::count;
+  const Count bytes = outcount * each;
   if (*position < 0 || bytes > insize - *position)
     return too_short("inbuf", bytes, insize - *position);
   const auto into = message_at(outbuf, outcount, datatype);
@@ -110,7 +116,9 @@ Code unpack_external(const char* datarep, const void* inbuf, Count insize, Count
 Code pack_external_size(const char* datarep, Count incount, types::Datatype& datatype,
                         Count* size) {
   if (!is_known(datarep)) return unknown_form(datarep);
-  *size = incount * types::external_size(datatype);
+  const Count each = types::external_size(datatype);
+  if (!good_bytes(incount, each, "incount")) return Code::count;
+  *size = incount * each;
   return Code::ok;
 }
 

@@ -135,7 +135,7 @@ Code alltoallw_init(const void* sendbuf, std::span<const Count> sendcounts,
                     MPI_Request* request) {
   const TypeList send(sendtypes, sendcounts, "sendtypes");
   const TypeList recv(recvtypes, recvcounts, "recvtypes");
-  if (!send.good() || !recv.good()) return Code::type;
+  if (!send.good() || !recv.good()) return trouble().code;
   const comm::CollCall call =
       call_blocks(Collective::alltoallv, {sendbuf, 0, nullptr, sendcounts, sdispls, send.span()},
                   {recvbuf, 0, nullptr, recvcounts, rdispls, recv.span()});

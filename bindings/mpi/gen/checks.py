@@ -98,8 +98,8 @@ class Checks:
         if count is None or typed is None or count.is_array or typed.is_array:
             return None
         number = count.name
-        if p.blocks in NEIGHBOURS:  # a rank without neighbours need have no buffer
-            number = "%s == 0 ? 0 : %s" % (self.length_in(p.blocks), number)
+        if p.blocks:  # a rank without neighbours need have no buffer
+            number = "in_blocks(%s, %s)" % (number, self.length_in(p.blocks))
         return "%s, %s, %s_object" % (p.name, number, typed.name)
 
     def check_buffer(self, p, quoted):
@@ -131,7 +131,12 @@ class Checks:
     def check_natural(self, p, quoted):
         kind = "Code::count" if self.f.counts_elements(p) else "Code::arg"
         if p.is_count_array:
-            return "good_numbers(%s, %s, %s, %s)" % (p.name, self.length_of(p), kind, quoted)
+            good = "good_numbers(%s, %s, %s, %s)" % (p.name, self.length_of(p), kind, quoted)
+            typed = next((q for q in self.params[self.params.index(p):] if q.kind == "DATATYPE"), None)
+            if typed is None or typed.is_array or not self.f.communicates:
+                return good
+            return "%s && good_total(%s, %s, %s_object, %s)" % (
+                good, p.name, self.length_of(p), typed.name, quoted)
         if p.is_array:
             if not re.fullmatch(LENGTHS, p.length or ""):
                 return None

@@ -71,6 +71,18 @@ void store(const Carrier& on, int number, void* value) {
   ++keys().at(number).uses;
 }
 
+// While its delete function runs.
+class Going {
+ public:
+  explicit Going(Value& value) : value_(value) { value_.is_going = true; }
+  ~Going() { value_.is_going = false; }
+  Going(const Going&) = delete;
+  Going& operator=(const Going&) = delete;
+
+ private:
+  Value& value_;
+};
+
 // Null and dup functions are the numbers 0 and 1 (standard ABI).
 bool is_null_function(CopyFunction copy) {
   return copy == nullptr;
@@ -114,9 +126,10 @@ Code drop_attribute(const Carrier& on, int number) {
                   "the value under key " + std::to_string(number) + " is being deleted already");
   const InUse key(number);
   if (key->remove != nullptr) {
-    value->is_going = true;
-    const int code = call_user(key->remove, user_handle(on), number, value->value, key->extra);
-    value->is_going = false;
+    const int code = [&] {
+      const Going until_end(*value);
+      return call_user(key->remove, user_handle(on), number, value->value, key->extra);
+    }();
     if (code != MPI_SUCCESS) return refuse(static_cast<Code>(code), "a delete function failed");
   }
   delete value;

@@ -2,7 +2,9 @@
 //
 // Others may be inside MPI meanwhile, since it may wait for them: whoever calls one holds no lock,
 // looks at no container that a call of MPI changes, and keeps what it needs afterwards alive.
-// (Operations are called by the engine with the gate held: they may not call MPI, MPI 5.0, 6.9.5.
+// An exception of its own goes on to the program, whatever it is (thrown() in errors.h).
+// (Operations are called by the engine with the gate held: they may not call MPI, MPI 5.0, 6.9.5,
+// and an exception of theirs ends the program, by a line (body/op.cc).
 // So are callbacks of events, which are told what they may do, MPI 5.0, 15.3.8.)
 #pragma once
 
@@ -31,10 +33,18 @@ class Outside {
   const bool is_counted_;
 };
 
+// Of the exception that is being handled: it is no trouble of ours.
+[[gnu::cold]] void note_users_exception();
+
 template <class Function, class... Arguments>
 auto call_user(Function function, Arguments... arguments) {
   const Outside outside;
-  return function(arguments...);
+  try {
+    return function(arguments...);
+  } catch (...) {
+    note_users_exception();
+    throw;
+  }
 }
 
 }  // namespace tutti::mpi

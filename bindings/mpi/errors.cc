@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <exception>
 #include <new>
 #include <stdexcept>
 #include <system_error>
@@ -127,7 +128,21 @@ Code refuse_on(comm::Communicator* where, Code code, std::string text) {
   return code;
 }
 
+namespace {
+
+std::exception_ptr& users_exception() {
+  thread_local std::exception_ptr latest;
+  return latest;
+}
+
+}  // namespace
+
+void note_users_exception() {
+  users_exception() = std::current_exception();
+}
+
 Code thrown() {
+  if (std::exchange(users_exception(), nullptr) == std::current_exception()) throw;
   constexpr const char* kNoMemory =
       "there is not enough memory for this call (see ulimit -v, and the host's memory)";
   const auto refuse_for_memory = [] {

@@ -33,7 +33,7 @@ int raise_on(Session& session, const char* function, int code, const Trouble& wh
 int raise_by(Errhandler& handler, const char* function, int code, const Trouble& why);
 
 // Of the exception that is being handled: notes in words what the library lacked, memory or else,
-// and gives the code. Any other is a callback's, and goes on to the program.
+// and gives the code. A callback's goes on to the program, whatever it is (callback.h).
 [[gnu::cold]] Code thrown();
 
 // The error handler attached to a communicator or session; never null.

@@ -2,6 +2,8 @@
 // communicators, handlers, requests, registrations and operations under way (MPI 5.0, 6.9, 7.7.2,
 // 9.3, 13.2, 15.3.8). Nothing stands still, nothing dangles.
 #include <atomic>
+#include <new>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 
@@ -255,6 +257,54 @@ void sessions() {
   for (std::thread& thread : threads) thread.join();
 }
 
+// --- functions that throw what the library itself might
+
+int thrown_by_handler = 0;
+void throwing_handler(MPI_Comm*, int*, ...) {
+  ++thrown_by_handler;
+  throw std::bad_alloc();
+}
+int throwing_copy(MPI_Comm, int, void*, void*, void*, int*) {
+  throw std::length_error("a copy function's");
+}
+int throwing_delete(MPI_Comm, int, void* value, void*) {
+  if (--*static_cast<int*>(value) == 0) throw std::bad_alloc();
+  return MPI_SUCCESS;
+}
+
+// The program gets it, not an error of ours; what it was thrown through works afterwards.
+template <class Exception, class Call>
+bool gets(Call call) {
+  try {
+    call();
+  } catch (const Exception&) {
+    return true;
+  }
+  return false;
+}
+
+void throws() {
+  MPI_Comm comm, copy;
+  MPI_Comm_dup(MPI_COMM_SELF, &comm);
+  MPI_Errhandler thrower;
+  MPI_Comm_create_errhandler(throwing_handler, &thrower);
+  MPI_Comm_set_errhandler(comm, thrower);
+  CHECK(gets<std::bad_alloc>([&] { MPI_Send(nullptr, 1, MPI_INT, 0, 0, comm); }));
+  CHECK(thrown_by_handler == 1);
+  MPI_Errhandler_free(&thrower);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  int key = 0, deletes_until = 1;
+  MPI_Comm_create_keyval(throwing_copy, throwing_delete, &key, nullptr);
+  MPI_Comm_set_attr(comm, key, &deletes_until);
+  CHECK(gets<std::length_error>([&] { MPI_Comm_dup(comm, &copy); }));
+  CHECK(gets<std::bad_alloc>([&] { MPI_Comm_delete_attr(comm, key); }));
+  CHECK(MPI_Comm_delete_attr(comm, key) == MPI_SUCCESS);
+  MPI_Comm_free_keyval(&key);
+  CHECK(MPI_Comm_dup(comm, &copy) == MPI_SUCCESS);
+  MPI_Comm_free(&copy);
+  MPI_Comm_free(&comm);
+}
+
 }  // namespace
 
 int main() {
@@ -270,6 +320,7 @@ int main() {
   frees();
   frees_another();
   operations();
+  throws();
   // The program's own end of a thread, in MPI_Finalize (MPI 5.0, 11.2.4).
   int key = 0;
   MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end_it, &key, nullptr);

@@ -1,6 +1,7 @@
 // Rank 0 makes a mistake under MPI_ERRORS_ARE_FATAL: the job ends with one line that says what.
 #include <unistd.h>
 
+#include <new>
 #include <string>
 
 #include "check.h"
@@ -103,6 +104,10 @@ void mistake(const std::string& which) {
     MPI_Type_contiguous(2, MPI_INT, &pair);
     MPI_Type_commit(&pair);
     MPI_Allreduce(MPI_IN_PLACE, words, 1, pair, MPI_SUM, MPI_COMM_SELF);
+  } else if (which == "operation that throws") {
+    MPI_Op op;
+    MPI_Op_create([](void*, void*, int*, MPI_Datatype*) { throw std::bad_alloc(); }, 1, &op);
+    MPI_Reduce_local(words, words + 1, 1, MPI_INT, op);
   } else if (which.empty())
     MPI_Send(words, 1, MPI_INT, 4711, 0, MPI_COMM_WORLD);
   bad_handle(which);

@@ -1,7 +1,9 @@
 // Chapter 6: operations, users' ones too.
 #include <algorithm>
+#include <exception>
 #include <limits>
 
+#include "base/log.h"
 #include "bodies.h"
 #include "mpi/checks.h"
 #include "mpi/memory.h"
@@ -9,6 +11,20 @@
 
 namespace tutti::mpi::body {
 namespace {
+
+// Whose call runs an operation is open, and others wait for what it gives: its exception ends us.
+template <class Function, class... Arguments>
+void operate(Function function, Arguments... arguments) {
+  try {
+    function(arguments...);
+  } catch (...) {
+    log::warn(
+        "the function of an operation that the program made (MPI_Op_create) threw an "
+        "exception" +
+        log::in_call() + "; a reduction cannot be left in its midst");
+    std::terminate();
+  }
+}
 
 // How a function registered through the C interface is called; int counts are cut in pieces.
 void invoke_small(void* function, const void* a, void* b, Count count, Handle type) {
@@ -20,7 +36,7 @@ void invoke_small(void* function, const void* a, void* b, Count count, Handle ty
   while (count > 0) {
     int part = static_cast<int>(std::min<Count>(count, std::numeric_limits<int>::max()));
     const Count done = part;
-    user(in, inout, &part, &handle);
+    operate(user, in, inout, &part, &handle);
     in += done * extent;
     inout += done * extent;
     count -= done;
@@ -29,7 +45,8 @@ void invoke_small(void* function, const void* a, void* b, Count count, Handle ty
 
 void invoke_large(void* function, const void* a, void* b, Count count, Handle type) {
   auto handle = reinterpret_cast<MPI_Datatype>(type);
-  reinterpret_cast<MPI_User_function_c*>(function)(const_cast<void*>(a), b, &count, &handle);
+  operate(reinterpret_cast<MPI_User_function_c*>(function), const_cast<void*>(a), b, &count,
+          &handle);
 }
 
 Code make(void* function, types::Op::Invoke invoke, int commute, MPI_Op* op) {

@@ -49,7 +49,7 @@ void find_devices(const types::Devices& devices, engine::SpaceMemory& space, Cod
       block.device = devices.whole(block.data, block.count, *block.type, true).device;
     else if (place != nullptr)
       block.device = device;
-    if (block.device != nullptr && !block.device->is_usable()) *failure = Code::buffer;
+    if (block.device != nullptr && !block.device->is_usable()) *failure = block.device->refusal();
   };
   const void* const whole = place_of(space.whole);
   keep(space.whole, whole, whole == nullptr ? nullptr : devices.owner_of(whole));

@@ -66,7 +66,8 @@ void Core::end_copy(Transfer* transfer, Bounce* bounce, bool ok) {
   forget_copy(transfer);
   const Bounce::Use use = bounce->use;
   if (!ok && transfer->failure == Code::ok && use != Bounce::Use::get)
-    transfer->failure = transfer->buffer.device->is_usable() ? Code::other : Code::buffer;
+    transfer->failure =
+        transfer->buffer.device->is_usable() ? Code::other : transfer->buffer.device->refusal();
   if (use == Bounce::Use::pack) {
     bounce->is_ready = true;
   } else {

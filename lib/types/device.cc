@@ -82,9 +82,7 @@ Device* Devices::find(const void* address) const {
 }
 
 Device* Devices::owner_of(const void* address) const {
-  Device* const device = find(address);
-  begin(device);
-  return device;
+  return begin(find(address));
 }
 
 // No page that the processor reads has memory of a device, too.
@@ -98,7 +96,7 @@ void Devices::owners_of(std::span<const void* const> addresses, std::span<Device
       of_host = page;
     else if (std::find(owners.begin(), owners.begin() + static_cast<std::ptrdiff_t>(i),
                        owners[i]) == owners.begin() + static_cast<std::ptrdiff_t>(i))
-      begin(owners[i]);
+      owners[i] = begin(owners[i]);
   }
 }
 
@@ -107,10 +105,10 @@ void Devices::owners_of(std::span<const void* const> addresses, std::span<Device
 // call in a queue. Were our work put behind it, that call could not get past our work, in the
 // device or among messages to the same peer. So the caller itself waits here, with the gate free
 // meanwhile.
-void Devices::begin(Device* device) const {
-  if (device == nullptr) return;
+Device* Devices::begin(Device* device) const {
+  if (device == nullptr) return nullptr;
   if (enqueued_ == nullptr) return device->begin_call();
-  if (is_queued()) return;
+  if (is_queued()) return device;
   Device::Mark mark = device->take_mark();
   const bool is_out = enqueued_->step_out();
   device->put_mark(mark);
@@ -119,6 +117,7 @@ void Devices::begin(Device* device) const {
     if (!enqueued_->is_under_way()) return device->begin_marked_call(mark);
     enqueued_->pause();
   }
+  return device->begin_reached_call(mark);
 }
 
 void Devices::set_enqueued(Enqueued* enqueued) {

@@ -43,8 +43,10 @@ class Device {
   virtual ~Device() = default;
   virtual MemoryKind kind() const = 0;
   virtual int number() const = 0;  // among those of its kind
-  // False: memory that nobody can work on, such as that which was freed; what is asked for fails.
+  // False: memory that nobody can work on, such as that which was freed; what is asked for fails,
+  // with this code.
   virtual bool is_usable() const { return true; }
+  virtual Code refusal() const { return Code::buffer; }
   // Work that was waited for on the spot has failed: whoever can tell a caller so takes it.
   void note_failure() { has_failed_ = true; }
   bool take_failure() { return std::exchange(has_failed_, false); }
@@ -61,12 +63,13 @@ class Device {
   virtual void fold(const Fold& fold, Done* done) = 0;
   virtual int progress() = 0;  // how much has ended
   // A call of the user's begins: what its caller gave the device before comes before what is asked
-  // for from now on.
-  virtual void begin_call() = 0;
+  // for from now on. Gives who works for this call: where nobody can tell when that has ended, one
+  // that is not usable, and other calls go on.
+  virtual Device* begin_call() = 0;
   // begin_call() in steps, between which others work: the caller takes a mark; puts it, with
   // nothing held that they need, since that may wait until another thread's copies have ended;
-  // waits until it is reached, and has given it back then, or begins at once with what the mark
-  // stands for.
+  // waits until it is reached, and has given it back then; or begins at once, with what the mark
+  // stands for still ahead.
   struct Mark {
     void* event = nullptr;
     int failure = 0;           // the device's word for it
@@ -75,7 +78,8 @@ class Device {
   virtual Mark take_mark() { return {}; }
   virtual void put_mark(Mark&) {}
   virtual bool is_reached(Mark&) { return true; }
-  virtual void begin_marked_call(Mark&) { begin_call(); }
+  virtual Device* begin_reached_call(const Mark&) { return begin_call(); }
+  virtual Device* begin_marked_call(Mark&) { return begin_call(); }
   // `done` when what the caller gave the device before its latest call has ended: from then on
   // others may read the device's memory.
   virtual void await_caller(Done* done) = 0;
@@ -141,7 +145,7 @@ class Imported {
 inline Code failure_of(Device* device) {
   if (device == nullptr) [[likely]]
     return Code::ok;
-  if (!device->is_usable()) return Code::buffer;
+  if (!device->is_usable()) return device->refusal();
   return device->take_failure() ? Code::other : Code::ok;
 }
 inline Code failure_of(const Buffer& one, const Buffer& other) {
@@ -223,8 +227,9 @@ class Devices {
   bool is_queued() const { return queued_by_ != nullptr && queued_by_ == this_thread(); }
   // Null: the host's. For a call that begins now.
   Device* owner_of(const void* address) const;
-  // A call begins whose buffer's device, if it has one, was found by an earlier call.
-  void begin(Device* device) const;
+  // A call begins whose buffer's device, if it has one, was found by an earlier call. Gives who
+  // works for it (Device::begin_call).
+  Device* begin(Device* device) const;
   // The same of a message whose type has the addresses in itself, or that lies at a displacement
   // from nowhere (MPI_BOTTOM): what it names may lie in several memories, which has a device of its
   // own here.

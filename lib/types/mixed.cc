@@ -37,13 +37,11 @@ class Mixed final : public Device {
   bool folds(const Fold&) const override { return false; }  // in host memory
   void fold(const Fold&, Done* done) override { done->fire(done, false); }
   int progress() override { return 0; }  // nothing of ours is ever under way
-  void begin_call() override {
-    for (Device* device : owners_) devices_.begin(device);
-  }
   // Each owner has a mark of its own, and the caller waits for one after the other.
-  bool is_reached(Mark&) override {
-    begin_call();
-    return true;
+  Device* begin_call() override {
+    for (Device* device : owners_)
+      if (Device* const begun = devices_.begin(device); begun != device) return begun;
+    return this;
   }
   void await_caller(Done* done) override { done->fire(done, false); }  // nobody reads it
 
@@ -101,7 +99,7 @@ Device* Devices::owner_of_parts(const Buffer& message) const {
   }
   if (owners.size() > 1 && mixed_ == nullptr) mixed_ = std::make_shared<Mixed>(*this);
   for (Device* const owner : owners) {
-    begin(owner);
+    if (Device* const begun = begin(owner); begun != owner) return begun;
     if (owner != nullptr && owners.size() > 1) mixed_->note_owner(owner);
   }
   return owners.size() > 1 ? mixed_.get() : owners.front();

@@ -3,11 +3,13 @@
 //   helper      no call: a receive is under way, and a thread of the library's makes progress
 //   legacy      a stream is captured that the default stream waits for: nobody can then tell when
 //               that is through, so calls fail, and the capture is none the worse
+//   earlier     the same, while a receive is under way that began before: it ends well
+//   streamed    the same, and after it a call is put into a stream: so does that
 #include <unistd.h>
 
 #include <thread>
 
-#include "area.h"
+#include "stream_area.h"
 
 using namespace ranks;
 using gpu::Kind;
@@ -102,6 +104,47 @@ void beside_default_stream() {
   CHECK(exchange.in.get() == std::vector<int>(std::size_t{1} << 22, 100 + exchange.other));
 }
 
+// A call on GPU memory that fails, since nobody can tell what it would have to wait for.
+void fail_beside_default_stream(Exchange& exchange) {
+  std::vector<int> packed(kElements);
+  int position = 0;
+  exchange.out.put(std::vector<int>(kElements, rank));  // takes its time
+  const CUstream stream = begin_capture(CU_STREAM_DEFAULT);
+  CHECK(MPI_Pack(exchange.out.data(), kElements, MPI_INT, packed.data(), kElements * 4, &position,
+                 MPI_COMM_WORLD) != MPI_SUCCESS);
+  end_capture(stream);
+}
+
+void goes_on() {
+  Exchange exchange(kElements);
+  CHECK(exchange.run(1) == MPI_SUCCESS);
+  if (rank == 0) {
+    exchange.in.put(std::vector<int>(kElements, -1));
+    MPI_Request receive = MPI_REQUEST_NULL;
+    MPI_Irecv(exchange.in.data(), kElements, MPI_INT, 1, 2, MPI_COMM_WORLD, &receive);
+    fail_beside_default_stream(exchange);
+    MPI_Send(nullptr, 0, MPI_INT, 1, 3, MPI_COMM_WORLD);
+    CHECK(MPI_Wait(&receive, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(exchange.has_come());
+  } else {
+    MPI_Recv(nullptr, 0, MPI_INT, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    CHECK(MPI_Send(exchange.out.data(), kElements, MPI_INT, 0, 2, MPI_COMM_WORLD) == MPI_SUCCESS);
+  }
+}
+
+void goes_on_in_stream() {
+  Exchange exchange(kElements);
+  CHECK(exchange.run(1) == MPI_SUCCESS);
+  const gpu::Lane lane;
+  exchange.in.put(std::vector<int>(kElements, -1));
+  fail_beside_default_stream(exchange);
+  CU(cuStreamSynchronize(CU_STREAM_LEGACY));
+  MPIX_Allreduce_enqueue(exchange.out.data(), exchange.in.data(), kElements, MPI_INT, MPI_SUM,
+                         lane.comm);
+  lane.wait();
+  CHECK(exchange.in.get() == std::vector<int>(kElements, 1));
+}
+
 }  // namespace
 
 int main(int, char** argv) {
@@ -113,5 +156,7 @@ int main(int, char** argv) {
   if (how == "own" || how == "other") beside_calls(how == "other");
   if (how == "helper") helped();
   if (how == "legacy") beside_default_stream();
+  if (how == "earlier") goes_on();
+  if (how == "streamed") goes_on_in_stream();
   return done();
 }

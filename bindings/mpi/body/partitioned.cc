@@ -15,9 +15,11 @@ struct Release {
   void operator()(p2p::Partitioned* side) const { side->release(); }
 };
 
-// What the caller gave the device before this call comes first.
-void begin_call(types::Device* device) {
-  process.world->endpoint().devices().begin(device);
+// What the caller gave the device before this call comes first. An error: nobody can tell when that
+// has ended, as the device has said.
+Result<void> begin_call(types::Device* device) {
+  if (process.world->endpoint().devices().begin(device) == device) return {};
+  return fail(Code::other, "the GPU cannot wait for its caller");
 }
 
 void on_round(void* owner, const p2p::Status& status) {
@@ -33,7 +35,7 @@ Code give_partitioned(comm::Communicator& comm, types::Datatype& type, Role role
   if (side != nullptr) owned = {side, Release()};
   auto* const made =
       new PersistentRequest(comm, [=, &comm, kept = keep(type)]() -> Result<comm::Request*> {
-        begin_call(device);
+        TUTTI_DO(begin_call(device));
         if (owned == nullptr)
           return comm::isend(comm, p2p::Mode::standard, nullptr, 0, *kept, comm::kProcNull, 0);
         comm::Request* const round = comm::open_request(comm, nullptr);
@@ -85,7 +87,10 @@ PersistentRequest* sending(MPI_Request request) {
     refuse_on(&found->comm(), Code::request, "request is not active (MPI_Start)");
     return nullptr;
   }
-  begin_call(found->device);
+  if (const auto begun = begin_call(found->device); !begun) {
+    refuse_on(&found->comm(), begun.error().code, begun.error().text);
+    return nullptr;
+  }
   return found;
 }
 

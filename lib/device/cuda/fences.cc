@@ -7,19 +7,26 @@
 
 namespace tutti::device::cuda {
 
-// Mostly the default stream is idle, and asking is quicker than an event.
-//
-// If that fails, so does the work that would have waited: the event would still stand for what an
-// earlier call waited for.
-void Gpu::begin_call() {
-  fence_failure_ = CUDA_ERROR_CONTEXT_IS_DESTROYED;
-  if (is_abandoned_) return;
+// Mostly the default stream is idle, and asking is quicker than an event. If that fails the event
+// still stands for what earlier calls wait for.
+types::Device* Gpu::begin_call() {
+  if (is_abandoned_) return refuse(CUDA_ERROR_CONTEXT_IS_DESTROYED);
   const Current current(driver_, context_);
-  if (!current) return;
-  fence_failure_ = driver_.query_default();
-  const bool is_busy = fence_failure_ == CUDA_ERROR_NOT_READY;
-  if (is_busy) fence_failure_ = driver_.record_default(fence_);
+  if (!current) return refuse(CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  CUresult said = driver_.query_default();
+  const bool is_busy = said == CUDA_ERROR_NOT_READY;
+  if (is_busy) said = driver_.record_default(fence_);
+  if (said != CUDA_SUCCESS) return refuse(said);
   set_fence(is_busy);
+  return this;
+}
+
+// This call alone: what others asked for, or ask for next, waits for no mark of its.
+types::Device* Gpu::refuse(CUresult said) {
+  tell("a wait for the caller", "an event in its default stream: " + driver_.text_of(said));
+  refusing_.ordinal = ordinal_;
+  refusing_.code = Code::other;
+  return &refusing_;
 }
 
 void Gpu::set_fence(bool is_ahead) {
@@ -52,23 +59,29 @@ bool Gpu::is_reached(Mark& mark) {
     mark.failure = said;
   }
   if (mark.event != nullptr) events_.push_back(static_cast<CUevent>(mark.event));
-  fence_failure_ = static_cast<CUresult>(mark.failure);  // the call begins, and waits for nothing
   return true;
+}
+
+// It waits for nothing.
+types::Device* Gpu::begin_reached_call(const Mark& mark) {
+  return mark.failure == CUDA_SUCCESS ? this : refuse(static_cast<CUresult>(mark.failure));
 }
 
 // A call whose mark was put later may have begun before this one: then all wait for that mark
 // still.
-void Gpu::begin_marked_call(Mark& mark) {
+types::Device* Gpu::begin_marked_call(Mark& mark) {
   auto* const event = static_cast<CUevent>(mark.event);
-  fence_failure_ = static_cast<CUresult>(mark.failure);
-  if (mark.number < fence_number_) return events_.push_back(event);
+  if (mark.number < fence_number_) {
+    events_.push_back(event);
+    return this;
+  }
   fence_number_ = mark.number;
   events_.push_back(std::exchange(fence_, event));
   set_fence(true);
+  return this;
 }
 
 bool Gpu::is_fence_reached() {
-  if (fence_failure_ != CUDA_SUCCESS) return false;
   if (!is_fence_ahead_) return true;
   if (driver_.cuEventQuery(fence_) != CUDA_SUCCESS) return false;
   set_fence(false);
@@ -76,22 +89,19 @@ bool Gpu::is_fence_reached() {
 }
 
 bool Gpu::stands_behind_caller() {
-  if (is_abandoned_ || fence_failure_ != CUDA_SUCCESS) return false;
+  if (is_abandoned_) return false;
   const Current current(driver_, context_);
   return !is_fence_reached();
 }
 
 Result<void> Gpu::await_fences(const Step& step) {
-  constexpr const char* kMark = "an event in the caller's default stream";
   Lane& lane = *step.lane;
   const Job& job = *step.job;
-  TUTTI_DO(check(fence_failure_, kMark));
   if (lane.needs_fence && !is_fence_reached())
     TUTTI_DO(check(driver_.cuStreamWaitEvent(lane.stream, fence_, 0), "a wait for the caller"));
   lane.needs_fence = false;
   if (job.what != What::copy || job.from.device == this || job.begun > 0) return {};
   const auto* const other = static_cast<const Gpu*>(job.from.device);
-  TUTTI_DO(check(other->fence_failure_, kMark));
   if (!other->is_fence_ahead_) return {};
   return check(driver_.cuStreamWaitEvent(lane.stream, other->fence_, 0), "a wait for the caller");
 }

@@ -219,11 +219,14 @@ void Gpu::fail_job(Job& job, const std::string& why) {
   constexpr const char* kWhat[] = {"a copy to the host", "a copy from the host", "a copy", "a fold",
                                    "a wait for the caller"};
   job.has_failed = true;
-  // A GPU that is lost fails all that was under way.
+  tell(kWhat[static_cast<std::size_t>(job.what)], why);
+}
+
+// Once a reason: a GPU that is lost fails all that was under way.
+void Gpu::tell(const std::string& what, const std::string& why) {
   if (std::find(told_.begin(), told_.end(), why) != told_.end()) return;
   told_.push_back(why);
-  log::warn("GPU " + std::to_string(ordinal_) + log::in_call() + ": " +
-            kWhat[static_cast<std::size_t>(job.what)] + " failed: " + why);
+  log::warn("GPU " + std::to_string(ordinal_) + log::in_call() + ": " + what + " failed: " + why);
 }
 
 int Gpu::end_job(Job* job) {

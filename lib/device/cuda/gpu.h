@@ -21,6 +21,7 @@
 #include "device/cuda/scratch.h"
 #include "device/cuda/staging.h"
 #include "device/cuda/tables.h"
+#include "device/cuda/unusable.h"
 #include "types/types.h"
 
 namespace tutti::device::cuda {
@@ -48,11 +49,12 @@ class Gpu final : public types::Device {
   bool folds(const types::Fold& fold) const override;
   void fold(const types::Fold& fold, Done* done) override;
   int progress() override;
-  void begin_call() override;
+  types::Device* begin_call() override;
   Mark take_mark() override;
   void put_mark(Mark& mark) override;
   bool is_reached(Mark& mark) override;
-  void begin_marked_call(Mark& mark) override;
+  types::Device* begin_reached_call(const Mark& mark) override;
+  types::Device* begin_marked_call(Mark& mark) override;
   void await_caller(Done* done) override;
   bool stands_behind_caller() override;
   bool copies_from(const types::Device& other) const override {
@@ -147,11 +149,13 @@ class Gpu final : public types::Device {
   // What the caller gave the GPUs of this step comes before it.
   Result<void> await_fences(const Step& step);
   void set_fence(bool is_ahead);
+  types::Device* refuse(CUresult said);
   bool is_fence_reached();
   bool has_ended(const Step& step);
   void end_step(Lane& lane);
   int end_job(Job* job);
   void fail_job(Job& job, const std::string& why);
+  void tell(const std::string& what, const std::string& why);
   Result<void> make_event();
   Result<void> make_events();
   Result<CUevent> take_event();
@@ -171,9 +175,8 @@ class Gpu final : public types::Device {
   std::mutex marking_;              // of marks_, and held from counting a mark to putting it
   std::uint64_t marks_ = 0;         // put so far
   bool is_fence_ahead_ =
-      false;  // false: it was seen to have come, or there was nothing to wait for
-  // Why it could not be recorded; work that would wait for it fails until another call begins.
-  CUresult fence_failure_ = CUDA_SUCCESS;
+      false;           // false: it was seen to have come, or there was nothing to wait for
+  Unusable refusing_;  // works for calls whose fence or mark could not be recorded
   static constexpr std::size_t kSpare = std::size_t{1} << 20;
   CUdeviceptr spare_ = 0;  // between two layouts, of the lane within
   types::CopyPace pace_;

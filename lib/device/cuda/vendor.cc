@@ -61,8 +61,7 @@ types::Device* Cuda::owner_of(const void* address, bool begins_call) {
     return refuse(
         address, pointer.ordinal,
         std::string("is ") + name_of(pointer.kind) + ", which cannot be worked on: " + why);
-  if (begins_call) gpu->begin_call();
-  return gpu;
+  return begins_call ? gpu->begin_call() : gpu;
 }
 
 Result<Gpu*> Cuda::gpu_of(CUstream stream) {

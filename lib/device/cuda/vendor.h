@@ -11,33 +11,9 @@
 #include "device/cuda/gpu.h"
 #include "device/cuda/ipc.h"
 #include "device/cuda/pointers.h"
+#include "device/cuda/unusable.h"
 
 namespace tutti::device::cuda {
-
-// Memory that no call can use, such as that which was freed: whatever is asked for fails.
-class Unusable final : public types::Device {
- public:
-  MemoryKind kind() const override { return MemoryKind::cuda; }
-  int number() const override { return ordinal; }
-  bool is_usable() const override { return false; }
-  bool owns(const void*) const override { return false; }
-  void pack(const types::Buffer&, types::Count, std::span<std::byte>, Done* done) override {
-    done->fire(done, false);
-  }
-  void unpack(const types::Buffer&, types::Count, std::span<const std::byte>, Done* done) override {
-    done->fire(done, false);
-  }
-  void copy(const types::Buffer&, const types::Buffer&, Done* done) override {
-    done->fire(done, false);
-  }
-  bool folds(const types::Fold&) const override { return true; }
-  void fold(const types::Fold&, Done* done) override { done->fire(done, false); }
-  int progress() override { return 0; }
-  void begin_call() override {}
-  void await_caller(Done* done) override { done->fire(done, false); }
-
-  int ordinal = -1;
-};
 
 class Cuda final : public types::Vendor {
  public:

@@ -141,23 +141,6 @@ TEST_CASE("srun's --jobid names the job that it is started in", "[cli]") {
   CHECK(error_of("srun --jobid 8 ./a").find("not started in Slurm job 8") != std::string::npos);
 }
 
-TEST_CASE("a time limit of 0 is none, and stands above the environment's", "[cli]") {
-  CommandLineContext around;
-  std::string limit = "5";
-  around.variable = [&limit](const std::string& name) {
-    return name == "MPIEXEC_TIMEOUT" ? std::optional<std::string>(limit) : std::nullopt;
-  };
-  const auto limit_of = [&around](const char* line) {
-    return parse_command_line(cut(line), around)->timeout_s;
-  };
-  CHECK(limit_of("prun a") == 5);
-  CHECK(limit_of("prun --timeout 7 a") == 7);
-  CHECK(limit_of("prun --timeout 0 a") == 0);
-  CHECK(limit_of("srun -t UNLIMITED a") == 0);
-  limit = "0";
-  CHECK(limit_of("prun a") == 0);
-}
-
 TEST_CASE("Open MPI's links are rails", "[cli]") {
   for (const auto& [links, rails] : {std::pair{"1", "0"}, {"4", "4"}}) {
     const auto job = parse(std::string("mpirun --mca btl_tcp_links ") + links + " a");

@@ -176,3 +176,20 @@ TEST_CASE("help and version need no program", "[cli]") {
     CHECK_FALSE(parse(line));
   CHECK(parse("prun --check -H a,b")->apps[0].hosts == std::vector<std::string>{"a,b"});
 }
+
+TEST_CASE("a time limit of 0 is none, and stands above the environment's", "[cli]") {
+  CommandLineContext around;
+  std::string limit = "5";
+  around.variable = [&limit](const std::string& name) {
+    return name == "MPIEXEC_TIMEOUT" ? std::optional<std::string>(limit) : std::nullopt;
+  };
+  const auto limit_of = [&around](const char* line) {
+    return parse_command_line(cut(line), around)->timeout_s;
+  };
+  CHECK(limit_of("prun a") == 5);
+  CHECK(limit_of("prun --timeout 7 a") == 7);
+  CHECK(limit_of("prun --timeout 0 a") == 0);
+  CHECK(limit_of("srun -t UNLIMITED a") == 0);
+  limit = "0";
+  CHECK(limit_of("prun a") == 0);
+}

@@ -103,6 +103,7 @@ constexpr std::array kRows{
 
     OptionRow{"tag-output", "", kOutput, "each line starts with job, rank and stream: [1,3]<stdout>:", "", apply::tag_output},
     OptionRow{"label l prepend-rank", "", kOutput, "each line starts with its rank: [3]", "", apply::label},
+    OptionRow{"label l", "", kOutput, "srun: each line starts with its rank, as 'sort -n' takes it: 3:", "", apply::slurm_label, kSlurm},
     OptionRow{"prepend-pattern", "TEXT", kOutput, "each line starts with this text: %r rank, %l local rank, %h host", "", apply::tag_pattern},
     OptionRow{"timestamp-output prepend-timestamp", "", kOutput, "each line starts with the time it arrived", "", apply::on_in<&JobSpec::output, &OutputSpec::timestamps>},
     OptionRow{"json-output", "", kOutput, "each line is a JSON object: rank, host, stream, time, line", "", apply::json},

@@ -219,6 +219,7 @@ Result<void> multi_prog(Draft& draft, const Given& given);
 // outputs.cc
 Result<void> tag_output(Draft& draft, const Given& given);
 Result<void> label(Draft& draft, const Given& given);
+Result<void> slurm_label(Draft& draft, const Given& given);
 Result<void> tag_pattern(Draft& draft, const Given& given);
 Result<void> output_directory(Draft& draft, const Given& given);
 Result<void> output_filename(Draft& draft, const Given& given);

@@ -164,6 +164,12 @@ Result<void> label(Draft& draft, const Given&) {
   return {};
 }
 
+Result<void> slurm_label(Draft& draft, const Given&) {
+  draft.job.output.tag = OutputTag::pattern;
+  draft.job.output.tag_pattern = "%r: ";
+  return {};
+}
+
 Result<void> json(Draft& draft, const Given&) {
   draft.job.output.tag = OutputTag::json;
   return {};

@@ -5,9 +5,9 @@ from fixtures import FIRST
 ROWS = [
     ("srun", "-n2 -O ./a.out", prints("rank 0 of 2:", "rank 1 of 2:")),
     ("srun", "--ntasks=2 --overcommit ./a.out", prints("rank 0 of 2:", "rank 1 of 2:")),
-    ("srun", "-n2 -O -l echo hi", prints("[0] hi", "[1] hi")),
-    ("srun", "-lO -n 2 echo hi", prints("[0] hi", "[1] hi")),
-    ("srun", "-n8 -O -l --multi-prog silly.conf", holds("[1] task:1", "[7] task:7", "[0] offset:0", "[2] offset:1", "[3] offset:2")),
+    ("srun", "-n2 -O -l echo hi", prints("0: hi", "1: hi")),
+    ("srun", "-lO -n 2 echo hi", prints("0: hi", "1: hi")),
+    ("srun", "-n8 -O -l --multi-prog silly.conf", holds("1: task:1", "7: task:7", "0: offset:0", "2: offset:1", "3: offset:2")),
     ("srun", "-n3 -O --multi-prog programs", prints("rank 0 of 3: first", "rank 1 of 3: rest", "rank 2 of 3: rest")),
     ("srun", "-w aa,bb -n2 ./a.out", places("aa bb")),
     ("srun", "-w aa,bb ./a.out", places("aa bb")),

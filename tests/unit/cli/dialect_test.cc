@@ -122,7 +122,7 @@ TEST_CASE("srun's short options hold their words, and stand together", "[cli]") 
   CHECK(job->apps[0].hosts == std::vector<std::string>{"a,b"});
   CHECK(job->apps[0].ranks == 2);
   CHECK(job->placement.most_hosts == 1);
-  CHECK(job->output.tag == spec::OutputTag::label);
+  CHECK(job->output.tag_pattern == "%r: ");
   CHECK(job->output.out_file == "out.%r");
   CHECK(job->apps[0].argv == cut("./a -x"));
   CHECK(job->notes == std::vector<std::string>{"without effect here: -p, -J"});

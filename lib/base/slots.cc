@@ -11,8 +11,10 @@
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
-#include <sanitizer/lsan_interface.h>
 #endif
+
+// There where the program is sanitized, also if this library is not.
+extern "C" [[gnu::weak]] void __lsan_register_root_region(const void* begin, std::size_t bytes);
 
 namespace tutti::slots {
 
@@ -33,7 +35,7 @@ struct SharedSlots {
 };
 constinit SharedSlots shared;
 
-// A sanitizer sees who uses a slot after its end, and what objects point to.
+// A sanitizer sees who uses a slot after its end.
 #if defined(__SANITIZE_ADDRESS__)
 void forbid(Handle* slot) {
   __asan_poison_memory_region(slot + 1, kRoom);
@@ -41,14 +43,15 @@ void forbid(Handle* slot) {
 void allow(Handle* slot) {
   __asan_unpoison_memory_region(slot + 1, kRoom);
 }
-void show_to_sanitizer(const void* begin, std::size_t bytes) {
-  __lsan_register_root_region(begin, bytes);
-}
 #else
 void forbid(Handle* /*slot*/) {}
 void allow(Handle* /*slot*/) {}
-void show_to_sanitizer(const void* /*begin*/, std::size_t /*bytes*/) {}
 #endif
+
+// What objects point to has not leaked.
+void show_to_sanitizer(const void* begin, std::size_t bytes) {
+  if (__lsan_register_root_region != nullptr) __lsan_register_root_region(begin, bytes);
+}
 
 // Little where the user has little address space (ulimit -v).
 std::size_t wanted() {

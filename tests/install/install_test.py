@@ -119,6 +119,16 @@ def unserved(prefix, work, env):
     expect(said == "none none\n" * 2, "a program of ours is offered no server of another MPI")
 
 
+def sanitized(prefix, work, env):
+    """What the library keeps to the end is no leak of a program's that looks for leaks."""
+    built = subprocess.run([os.path.join(prefix, "bin", "mpicc"), "-fsanitize=address", "probe.c", "-o", "sanitized"],
+                           cwd=work, env=env, capture_output=True, text=True)
+    if built.returncode != 0:
+        return print("skipped: a program under the address sanitizer:", built.stderr.splitlines()[-1])
+    said = run(os.path.join(prefix, "bin", "prun"), "-np", "2", "./sanitized", folder=work, env=env)
+    expect(said == "size 2\n" * 2, "a program under the address sanitizer has no leaks")
+
+
 def removed(prefix, work, env):
     """What MPI 3.0 removed: with -mpi1, else the error says what replaces it."""
     write(work + "/old.c", OLD_PROGRAM)
@@ -227,6 +237,7 @@ def main():
         os.rename(os.path.dirname(tree), moved)
         compilers(moved, work, env)
         unserved(moved, work, env)
+        sanitized(moved, work, env)
         removed(moved, work, env)
         pages(moved, env)
         packages(moved, env)

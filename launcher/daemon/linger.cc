@@ -2,10 +2,14 @@
 // is left.
 #include <algorithm>
 #include <csignal>
+#include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "daemon/daemon.h"
+#include "daemon/processes.h"
 #include "daemon/ranks.h"
 #include "status/status.h"
 
@@ -93,6 +97,27 @@ void Ranks::tell_unwritten() {
     }
 }
 
+// A program that puts itself into the background (daemon, a double fork) has ended well, as far as
+// anybody can tell, and what it was to do dies with the job.
+void Ranks::tell_left_behind() {
+  if (ending_) return;
+  std::set<std::string> quiet;  // executables of ranks that ended so, without a word of MPI
+  for (const RankProcess& rank : ranks_)
+    if (rank.ended && rank.wait_status == 0 && !rank.joined)
+      quiet.insert(apps_.at(static_cast<std::size_t>(rank.part.app)).executable);
+  quiet.erase("");
+  if (quiet.empty()) return;
+  const std::vector<pid_t> children = children_now();
+  const auto left = std::ranges::find_if(children, [&quiet](pid_t pid) {
+    const auto one = read_process(pid);
+    return one && one->state != 'Z' && quiet.contains(executable_of(pid));
+  });
+  if (left != children.end())
+    say_(control::Note{"process " + std::to_string(*left) + " of " + executable_of(*left) +
+                       " outlived its rank, which had ended with status 0 without MPI_Init, and is "
+                       "killed with the job; a program must stay in the foreground to be a rank"});
+}
+
 void Ranks::linger() {
   if (!finished_) return;
   loop_.cancel(linger_timer_);
@@ -100,6 +125,7 @@ void Ranks::linger() {
     linger_timer_ = loop_.after(kLingerLook, [this] { linger(); });
     return;
   }
+  tell_left_behind();
   kill_descendants();
   for (RankProcess& rank : ranks_)
     for (const int stream : {0, 1}) {

@@ -3,7 +3,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 #include "base/environment.h"
@@ -42,9 +44,11 @@ App look_up_app(const control::AppPart& part, const Wanted& wanted,
   const auto environment = rank_environment(wanted.environment, facts);
   app.problem =
       find_program(part.argv.at(0), value_in(environment, "PATH"), app.directory, &app.path);
-  if (app.problem.reason.empty())
-    app.needs = serve::needs_of(full_path(app.directory, app.path), part.argv,
-                                {value_in(environment, "LD_LIBRARY_PATH")});
+  if (!app.problem.reason.empty()) return app;
+  const std::string path = full_path(app.directory, app.path);
+  app.needs = serve::needs_of(path, part.argv, {value_in(environment, "LD_LIBRARY_PATH")});
+  std::error_code ignored;
+  if (app.needs.is_binary) app.executable = std::filesystem::canonical(path, ignored).string();
   return app;
 }
 

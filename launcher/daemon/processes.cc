@@ -2,6 +2,7 @@
 #include "daemon/processes.h"
 
 #include <dirent.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <string>
@@ -39,7 +40,31 @@ std::optional<ProcessStat> read_stat(const std::string& folder, pid_t pid) {
   return ProcessStat{pid, number(2), number(3), fields[1].front(), number(kThreads)};
 }
 
+std::vector<pid_t> children_by_search() {
+  std::vector<pid_t> children;
+  for (const ProcessStat& one : all_processes())
+    if (one.parent == ::getpid()) children.push_back(one.pid);
+  return children;
+}
+
 }  // namespace
+
+std::vector<pid_t> children_now() {
+  const std::string me = std::to_string(::getpid());
+  const auto list = file_text("/proc/" + me + "/task/" + me + "/children");
+  if (!list) return children_by_search();  // a kernel without this list
+  std::vector<pid_t> children;
+  for (const std::string& word : text::split(*list, ' '))
+    if (const auto pid = text::parse_int(word)) children.push_back(static_cast<pid_t>(*pid));
+  return children;
+}
+
+std::string executable_of(pid_t pid) {
+  char name[4096];
+  const ssize_t got =
+      ::readlink(("/proc/" + std::to_string(pid) + "/exe").c_str(), name, sizeof name);
+  return {name, static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
+}
 
 std::optional<ProcessStat> read_process(pid_t pid) {
   return read_stat("/proc", pid);

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace tutti::launch::daemon {
@@ -16,6 +17,8 @@ struct ProcessStat {
 // Nothing: it is gone.
 std::optional<ProcessStat> read_process(pid_t pid);
 std::vector<ProcessStat> all_processes();
+std::vector<pid_t> children_now();     // of this process
+std::string executable_of(pid_t pid);  // empty: it is gone, or somebody else's
 // Whether a thread of it is in the kernel and hears no signal, nor stops for a debugger: state D.
 bool is_deaf(pid_t pid);
 // Whether `ancestor` is it, or has started it by itself or by others that live.

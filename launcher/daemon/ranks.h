@@ -106,6 +106,7 @@ class Ranks {
   bool writes_on() const;
   static bool waits(const RankProcess& rank, int stream);
   void tell_unwritten();
+  void tell_left_behind();
   void linger();
   void finish_files();
   bool has_time(const RankProcess& rank, int stream) const;

@@ -13,8 +13,6 @@
 #include <ctime>
 
 #include "base/clock.h"
-#include "base/file.h"
-#include "base/text.h"
 #include "daemon/daemon.h"
 #include "daemon/processes.h"
 
@@ -23,23 +21,6 @@ namespace {
 
 constexpr std::int64_t kKillNs = 1'500'000'000;
 constexpr std::int64_t kGraceNs = 1'000'000'000;
-
-std::vector<pid_t> children_by_search() {
-  std::vector<pid_t> children;
-  for (const ProcessStat& one : all_processes())
-    if (one.parent == ::getpid()) children.push_back(one.pid);
-  return children;
-}
-
-std::vector<pid_t> children_now() {
-  const std::string me = std::to_string(::getpid());
-  const auto list = file_text("/proc/" + me + "/task/" + me + "/children");
-  if (!list) return children_by_search();  // a kernel without this list
-  std::vector<pid_t> children;
-  for (const std::string& word : text::split(*list, ' '))
-    if (const auto pid = text::parse_int(word)) children.push_back(static_cast<pid_t>(*pid));
-  return children;
-}
 
 }  // namespace
 

@@ -31,6 +31,7 @@ namespace tutti::launch::daemon {
 namespace {
 
 constexpr std::size_t kHoldBytes = 256U << 10;  // output that this node shows, queued
+constexpr std::size_t kMostUnsent = 4U << 20;   // then ranks wait with what they say
 constexpr std::chrono::seconds kLastWords{5};   // for a slow reader, when the job is gone
 
 class Daemon {
@@ -122,6 +123,10 @@ int Daemon::run() {
           if (is_cut_off_) loop_.stop();
           leave_when_done();
         });
+  up_.on_drained([this] {
+    ranks_.hold_words(false);
+    leave_when_done();
+  });
   beat();
   loop_.run();
   if (const int lost = shown_ ? shown_->tell_loss() : 0; status_ == 0) status_ = lost;
@@ -148,6 +153,7 @@ void Daemon::say(const control::Message& message) {
     return;
   }
   up_.send(host_, message);
+  if (up_.queued_bytes() > kMostUnsent) ranks_.hold_words(true);
   if (const auto* output = std::get_if<control::Output>(&message)) {
     on_its_way_ += output->text.size();
     hold_or_go_on();
@@ -328,8 +334,7 @@ void Daemon::handle(const control::End& end) {
 void Daemon::leave_when_done() {
   if (!has_finished_ || !below_.empty() || unshown() > 0) return;
   if (!std::exchange(said_bye_, true)) say(control::Bye{});
-  if (up_.queued_bytes() == 0) return loop_.stop();
-  up_.on_drained([this] { leave_when_done(); });
+  if (up_.queued_bytes() == 0) loop_.stop();
 }
 
 }  // namespace

@@ -48,7 +48,8 @@ struct RankProcess {
   // Which of its MPI programs it is in, and of that one:
   std::uint32_t generation = 0;
   bool joined = false, finalized = false, lost_peer = false;
-  bool ended = false;  // reaped
+  std::size_t said_bytes = 0;  // of text that prun keeps or shows
+  bool ended = false;          // reaped
   int wait_status = 0;
   int readers = 0;                               // debuggers of ours that stop it for a moment
   int state_seen = 0;                            // of its program, when none did

@@ -286,7 +286,7 @@ Result<void> Ranks::start(RankProcess& rank) {
 }
 
 void Ranks::watch(RankProcess& rank) {
-  loop_.on_readable(rank.control.get(), [this, &rank] { read_control(rank, rank.control.get()); });
+  watch_control(rank, rank.control.get());
   for (const int stream : {0, 1}) watch_output(rank, stream);
 }
 

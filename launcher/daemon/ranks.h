@@ -56,6 +56,7 @@ class Ranks {
   void end(int grace_ms);
   void on_child_ended(pid_t pid, int wait_status);  // of any child; others' are ignored
   void hold_output(bool hold);
+  void hold_words(bool hold);  // what ranks say waits, since prun is slow to take it
   bool all_ended() const { return ranks_run_ && ended_ == ranks_.size(); }
   // Waits for what filters of ranks that have ended still write (`| tee log` in a script), kills
   // what is left behind, shows the last of what was written, and says so.
@@ -122,7 +123,9 @@ class Ranks {
   // talk.cc
   void hear_of_exec(RankProcess& rank);
   void tell_started();
-  void read_control(RankProcess& rank, int fd);
+  void watch_control(RankProcess& rank, int fd);
+  bool read_control(RankProcess& rank, int fd);
+  bool may_say(RankProcess& rank, std::size_t bytes);
   void forget_control(RankProcess& rank, int fd);
   void enter(int local, UniqueFd control);
   void read_all_control(RankProcess& rank);
@@ -155,7 +158,7 @@ class Ranks {
   bool told_failed_file_ = false;
   std::vector<control::DaemonFailed> late_problems_;  // of files; the head hears of a start first
   bool any_joined_ = false;
-  bool hold_ = false;
+  bool hold_ = false, words_held_ = false;
   bool ending_ = false;
   bool piece_timer_ = false;
   control::Loop::TimerId end_timer_ = 0;

@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -15,6 +16,10 @@
 namespace tutti::launch::daemon {
 namespace {
 constexpr std::chrono::milliseconds kAddressDelay{10};
+constexpr int kMostHeard = 64;  // at once: a rank may speak without end
+// More than the kernel keeps of one socket: all that it said before it ended.
+constexpr int kMostKept = 4096;
+constexpr std::size_t kMostEntered = 16;  // processes of one rank: one at a time speaks MPI
 }  // namespace
 
 void Ranks::hear_of_exec(RankProcess& rank) {
@@ -47,17 +52,34 @@ void Ranks::tell_started() {
 }
 
 void Ranks::read_all_control(RankProcess& rank) {
-  if (rank.control.is_open()) read_control(rank, rank.control.get());
-  std::vector<int> entered;
-  for (const UniqueFd& one : rank.entered) entered.push_back(one.get());
-  for (const int fd : entered) read_control(rank, fd);
+  std::vector<int> all{rank.control.get()};
+  for (const UniqueFd& one : rank.entered) all.push_back(one.get());
+  for (const int fd : all)
+    for (int i = 0; fd >= 0 && i < kMostKept && read_control(rank, fd);) ++i;
+}
+
+void Ranks::watch_control(RankProcess& rank, int fd) {
+  if (words_held_) return loop_.on_readable(fd, nullptr);
+  loop_.on_readable(fd, [this, &rank, fd] {
+    for (int i = 0; i < kMostHeard && !words_held_ && read_control(rank, fd);) ++i;
+  });
+}
+
+void Ranks::hold_words(bool hold) {
+  if (std::exchange(words_held_, hold) == hold) return;
+  for (RankProcess& rank : ranks_) {
+    if (rank.control.is_open()) watch_control(rank, rank.control.get());
+    for (const UniqueFd& one : rank.entered) watch_control(rank, one.get());
+  }
 }
 
 // What a rank is given at the door; -1: nothing. The next program's segment only once the one
 // before has said that it finalized.
 int Ranks::segment_for(int local, wireup::DoorWish wish) {
   RankProcess& rank = ranks_[static_cast<std::size_t>(local)];
-  if (rank.ended) return -1;  // a child that it left
+  if (rank.ended) return -1;                                        // a child that it left
+  if (rank.entered.size() >= kMostEntered) read_all_control(rank);  // some may have ended
+  if (rank.entered.size() >= kMostEntered) return -1;
   if (wish == wireup::DoorWish::next) {
     read_all_control(rank);
     if (const auto done = rank.finalized ? step_on(rank) : Result<void>{}; !done) {
@@ -83,6 +105,7 @@ Result<void> Ranks::step_on(RankProcess& rank) {
   ++rank.generation;
   if (door_) door_->forget(rank.local);
   rank.joined = rank.finalized = rank.lost_peer = false;
+  rank.said_bytes = 0;
   rank.watch_seen = rank.calls_seen = rank.calls_told = 0;
   drop_passed();
   return {};
@@ -94,7 +117,7 @@ void Ranks::enter(int local, UniqueFd control) {
   if (rank.ended) return;
   const int fd = control.get();
   rank.entered.push_back(std::move(control));
-  loop_.on_readable(fd, [this, &rank, fd] { read_control(rank, fd); });
+  watch_control(rank, fd);
 }
 
 void Ranks::forget_control(RankProcess& rank, int fd) {
@@ -103,20 +126,36 @@ void Ranks::forget_control(RankProcess& rank, int fd) {
   std::erase_if(rank.entered, [fd](const UniqueFd& one) { return one.get() == fd; });
 }
 
-void Ranks::read_control(RankProcess& rank, int fd) {
+// One message. False: nothing more for now, or for ever.
+bool Ranks::read_control(RankProcess& rank, int fd) {
   static thread_local std::array<char, sizeof(wireup::RankMessage) + wireup::kMaxRankPayload>
       buffer;
-  for (;;) {
-    const ssize_t got = ::recv(fd, buffer.data(), buffer.size(), MSG_DONTWAIT);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (got <= 0) return forget_control(rank, fd);
-    wireup::RankMessage head{};
-    if (static_cast<std::size_t>(got) < sizeof head) continue;
-    std::memcpy(&head, buffer.data(), sizeof head);
-    const std::string_view payload(buffer.data() + sizeof head,
-                                   static_cast<std::size_t>(got) - sizeof head);
-    if (payload.size() == head.bytes) hear(rank, head, payload);
+  const ssize_t got = ::recv(fd, buffer.data(), buffer.size(), MSG_DONTWAIT);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+  if (got <= 0) {
+    forget_control(rank, fd);
+    return false;
   }
+  wireup::RankMessage head{};
+  if (static_cast<std::size_t>(got) < sizeof head) return true;
+  std::memcpy(&head, buffer.data(), sizeof head);
+  const std::string_view payload(buffer.data() + sizeof head,
+                                 static_cast<std::size_t>(got) - sizeof head);
+  if (payload.size() == head.bytes) hear(rank, head, payload);
+  return true;
+}
+
+// What prun keeps or shows of a rank's own accord has an end.
+bool Ranks::may_say(RankProcess& rank, std::size_t bytes) {
+  constexpr std::size_t kMostWords = 1U << 20;
+  const bool had_room = rank.said_bytes <= kMostWords;
+  rank.said_bytes += std::min(bytes, kMostWords);
+  if (rank.said_bytes <= kMostWords) return true;
+  if (had_room)
+    say_(control::Note{"rank " + std::to_string(rank.part.rank) +
+                       " says more than 1 MiB besides its output; the rest of it is not shown"});
+  rank.said_bytes = kMostWords + 1;
+  return false;
 }
 
 void Ranks::hear(RankProcess& rank, const wireup::RankMessage& head, std::string_view payload) {
@@ -142,7 +181,7 @@ void Ranks::hear(RankProcess& rank, const wireup::RankMessage& head, std::string
       break;
     }
     case RankSays::links:
-      say_(control::Links{rank.part.rank, std::string(payload)});
+      if (may_say(rank, payload.size())) say_(control::Links{rank.part.rank, std::string(payload)});
       break;
     case RankSays::spent:
     case RankSays::events:
@@ -151,7 +190,7 @@ void Ranks::hear(RankProcess& rank, const wireup::RankMessage& head, std::string
       say_(control::Used{rank.part.rank, static_cast<int>(head.says), std::string(payload)});
       break;
     case RankSays::remark:
-      say_(control::Note{std::string(payload)});
+      if (may_say(rank, payload.size())) say_(control::Note{std::string(payload)});
       break;
     case RankSays::address:
       if (const wireup::Segment* const segment = generations_.find(rank.generation))

@@ -12,11 +12,17 @@ RankProcess* Ranks::rank_numbered(int rank) {
 
 void Ranks::make_servers() {
   serve::ServeReports reports;
-  reports.joined = [this](int rank) { rank_numbered(rank)->joined = true; };
-  reports.finalized = [this](int rank) { rank_numbered(rank)->finalized = true; };
+  // A rank's number is the word of a program: none of ours may have it.
+  reports.joined = [this](int rank) {
+    if (RankProcess* const one = rank_numbered(rank)) one->joined = true;
+  };
+  reports.finalized = [this](int rank) {
+    if (RankProcess* const one = rank_numbered(rank)) one->finalized = true;
+  };
   reports.aborts = [this](int rank, int status, const std::string& reason) {
-    RankProcess& ending = *rank_numbered(rank);
-    for (const int stream : {0, 1}) read_waiting(ending, stream);
+    RankProcess* const ending = rank_numbered(rank);
+    if (ending == nullptr) return;
+    for (const int stream : {0, 1}) read_waiting(*ending, stream);
     say_(control::RankAborts{rank, status, reason, false});
   };
   reports.note = [this](const std::string& line) { say_(control::Note{line, true}); };

@@ -23,6 +23,7 @@ namespace {
 
 constexpr const char* kBarrier = "pmi1";
 constexpr std::size_t kMostPending = 1U << 20;  // bytes of one command
+constexpr std::size_t kMostPut = 16U << 20;     // bytes that one rank puts, in all
 constexpr int kMostRefusals = 8;                // told of one rank: it may ask for ever
 
 class Pmi1Server final : public Server {
@@ -46,11 +47,13 @@ class Pmi1Server final : public Server {
     std::string received;
     bool served = false, waits = false;  // in the barrier
     int refusals = 0;                    // that were told
+    std::size_t put_bytes = 0;
   };
 
   void read(std::size_t local);
   void answer(std::size_t local, const Pmi1Command& command);
   void barrier(std::size_t local);
+  void put(std::size_t local, const Pmi1Command& command);
   void get(std::size_t local, const Pmi1Command& command);
   void abort(int rank, const Pmi1Command& command);
   void refuse(std::size_t local, const std::string& name);
@@ -113,6 +116,16 @@ void Pmi1Server::say(std::size_t local, const std::string& line) {
     drop(local);
 }
 
+// What ranks put stays here until the job ends.
+void Pmi1Server::put(std::size_t local, const Pmi1Command& command) {
+  const std::string key = command.word("key"), value = command.word("value");
+  std::size_t& bytes = clients_.at(local).put_bytes;
+  if (key.size() + value.size() > kMostPut - bytes) return refuse(local, "put");
+  bytes += key.size() + value.size();
+  fresh_[key] = value;
+  say(local, "cmd=put_result rc=0 msg=success");
+}
+
 void Pmi1Server::get(std::size_t local, const Pmi1Command& command) {
   const std::string key = command.word("key");
   for (const auto* pairs : {&fresh_, &all_})
@@ -158,8 +171,7 @@ void Pmi1Server::answer(std::size_t local, const Pmi1Command& command) {
   } else if (name == "get_universe_size") {
     say(local, "cmd=universe_size rc=0 size=" + std::to_string(job_.universe));
   } else if (name == "put") {
-    fresh_[command.word("key")] = command.word("value");
-    say(local, "cmd=put_result rc=0 msg=success");
+    put(local, command);
   } else if (name == "get") {
     get(local, command);
   } else if (name == "barrier_in") {
@@ -183,7 +195,9 @@ void Pmi1Server::abort(int rank, const Pmi1Command& command) {
 void Pmi1Server::refuse(std::size_t local, const std::string& name) {
   if (clients_.at(local).refusals++ < kMostRefusals)
     reports_.note("rank " + std::to_string(job_.local[local]) + " asked its launcher for '" + name +
-                  "', which prun does not do for programs of this MPI");
+                  "', which prun does not do " +
+                  (name == "put" ? "beyond " + std::to_string(kMostPut >> 20) + " MiB of one rank"
+                                 : std::string("for programs of this MPI")));
   say(local, "cmd=" + answer_to(name) + " rc=-1 msg=not_supported");
 }
 

@@ -45,8 +45,8 @@ struct Bench {
       rank[local] = std::move(outfit->fd);
     }
   }
-  void run() {
-    loop.after(std::chrono::milliseconds(50), [this] { loop.stop(); });
+  void run(int ms = 50) {
+    loop.after(std::chrono::milliseconds(ms), [this] { loop.stop(); });
     loop.run();
   }
   std::string said(int local) {
@@ -106,6 +106,28 @@ TEST_CASE("a rank that asks for ever is told of some times, and answered each ti
   CHECK(bench.notes == 8);
   bench.ask(1, "cmd=dance\n");
   CHECK(bench.notes == 9);  // the other one is told of, too
+}
+
+TEST_CASE("a rank that puts without end is refused at last, and others are not", "[serve]") {
+  Bench bench;
+  const std::string value(512U << 10, 'v');
+  const auto put = [&](int local, int number) {
+    const std::string key = "k" + std::to_string(number);
+    const std::string line = "cmd=put kvsname=x key=" + key + " value=" + value + "\n";
+    for (std::size_t at = 0; at < line.size();) {
+      const ssize_t sent =
+          ::send(bench.rank[local].get(), line.data() + at, line.size() - at, MSG_DONTWAIT);
+      if (sent > 0) at += static_cast<std::size_t>(sent);
+      bench.run(1);
+    }
+    bench.run(1);
+    return bench.said(local);
+  };
+  int taken = 0;
+  while (taken < 64 && put(0, taken) == "cmd=put_result rc=0 msg=success\n") ++taken;
+  CHECK(taken == 31);
+  CHECK(bench.notes == 1);
+  CHECK(put(1, 0) == "cmd=put_result rc=0 msg=success\n");
 }
 
 TEST_CASE("a status that no program ends with is not cut to another", "[serve]") {

@@ -48,7 +48,8 @@ App look_up_app(const control::AppPart& part, const Wanted& wanted,
   const std::string path = full_path(app.directory, app.path);
   app.needs = serve::needs_of(path, part.argv, {value_in(environment, "LD_LIBRARY_PATH")});
   std::error_code ignored;
-  if (app.needs.is_binary) app.executable = std::filesystem::canonical(path, ignored).string();
+  if (app.needs.mpi != serve::Mpi::unknown)
+    app.executable = std::filesystem::canonical(path, ignored).string();
   return app;
 }
 

@@ -16,7 +16,7 @@ namespace tutti::launch::daemon {
 struct App {
   CannotStart problem;  // empty reason: its program was found
   std::string path, directory;
-  std::string executable;  // as the kernel names it in a process that runs it; a script's is empty
+  std::string executable;  // of an MPI program: as the kernel names it in a process that runs it
   serve::Needs needs;
 };
 

@@ -35,6 +35,7 @@ int main(int argc, char** argv) {
     snprintf(name, sizeof name, "%s/go", argv[4]);
     while (access(name, F_OK) != 0) usleep(10000);
     puts("rank 1 is heard");
+    fflush(stdout);
   }
   MPI_Finalize();
   return 0;

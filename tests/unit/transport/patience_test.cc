@@ -80,6 +80,41 @@ struct Refusing {
   }
 };
 
+// Listens, and asks for a proof.
+struct Challenging {
+  UniqueFd door{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  SocketAddress at;
+
+  Challenging() {
+    at.bytes = {127, 0, 0, 1};
+    sockaddr_storage storage{};
+    socklen_t bytes = at.fill(storage);
+    REQUIRE(::bind(door.get(), reinterpret_cast<sockaddr*>(&storage), bytes) == 0);
+    REQUIRE(::listen(door.get(), 1) == 0);
+    ::getsockname(door.get(), reinterpret_cast<sockaddr*>(&storage), &bytes);
+    at = SocketAddress::of(storage);
+  }
+  UniqueFd accept() const { return UniqueFd(::accept(door.get(), nullptr, nullptr)); }
+  UniqueFd challenge(const Attempt& attempt, Poller& poller, const Identity& own) const {
+    UniqueFd link = accept();
+    REQUIRE(link.is_open());
+    for (int i = 0; i < 1000 && !attempt.is_talking(); ++i) poller.serve();
+    Acceptor acceptor(own);
+    Blob hello(acceptor.wants()), challenge;
+    REQUIRE(::recv(link.get(), hello.data(), hello.size(), MSG_WAITALL) ==
+            static_cast<ssize_t>(hello.size()));
+    REQUIRE(acceptor.feed(hello, challenge) == Outcome::goes_on);
+    REQUIRE(::send(link.get(), challenge.data(), challenge.size(), MSG_NOSIGNAL) ==
+            static_cast<ssize_t>(challenge.size()));
+    Blob proof(acceptor.wants());
+    for (int i = 0; i < 1000 && attempt.is_talking(); ++i) {
+      poller.serve(1);
+      if (::recv(link.get(), proof.data(), proof.size(), MSG_DONTWAIT) > 0) break;
+    }
+    return link;
+  }
+};
+
 bool lives() {
   return true;
 }
@@ -182,35 +217,44 @@ TEST_CASE("where only loopback addresses are, a clear no is an end though it liv
 }
 
 TEST_CASE("what the peer itself refuses is an end though it lives", "[tcp]") {
-  SocketAddress at;
-  at.bytes = {127, 0, 0, 1};
-  UniqueFd door(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_storage storage{};
-  socklen_t length = at.fill(storage);
-  REQUIRE(::bind(door.get(), reinterpret_cast<sockaddr*>(&storage), length) == 0);
-  REQUIRE(::listen(door.get(), 1) == 0);
-  ::getsockname(door.get(), reinterpret_cast<sockaddr*>(&storage), &length);
-  at = SocketAddress::of(storage);
+  const Challenging peer;
   const Identity own = Tried::identity();
   Identity theirs = own;
   theirs.rank = 1;
   theirs.security = Security::integrity;
   Poller poller;
-  Attempt attempt(own, {1}, {at}, poller, lives);
-
-  const UniqueFd link(::accept(door.get(), nullptr, nullptr));
-  REQUIRE(link.is_open());
-  for (int i = 0; i < 1000 && !attempt.has_introduced_itself(); ++i) poller.serve();
-  Acceptor acceptor(theirs);
-  Blob hello(acceptor.wants()), challenge;
-  REQUIRE(::recv(link.get(), hello.data(), hello.size(), MSG_WAITALL) ==
-          static_cast<ssize_t>(hello.size()));
-  REQUIRE(acceptor.feed(hello, challenge) == Outcome::goes_on);
-  REQUIRE(::send(link.get(), challenge.data(), challenge.size(), MSG_NOSIGNAL) ==
-          static_cast<ssize_t>(challenge.size()));
+  Attempt attempt(own, {1}, {peer.at}, poller, lives);
+  const UniqueFd link = peer.challenge(attempt, poller, theirs);
   for (int i = 0; i < 1000 && !attempt.has_failed(); ++i) poller.serve();
   CHECK(attempt.has_failed());
   CHECK(attempt.reasons().find("TUTTI_LINK_SECURITY=none") != std::string::npos);
+}
+
+TEST_CASE("who is let go of again and again behind its proof has been turned away", "[tcp]") {
+  const Challenging peer;
+  const Identity own = Tried::identity();
+  Identity theirs = own;
+  theirs.rank = 1;
+  Poller poller;
+  std::int64_t now = now_ns();
+  Attempt attempt(own, {1}, {peer.at}, poller, lives);
+  // One round, which the peer ends behind the proof, or before it said a word.
+  const auto is_let_go = [&](bool behind_proof) {
+    UniqueFd link = behind_proof ? peer.challenge(attempt, poller, theirs) : peer.accept();
+    for (int i = 0; i < 1000 && !attempt.is_talking(); ++i) poller.serve();
+    link.reset();
+    for (int i = 0; i < 1000 && attempt.is_talking(); ++i) poller.serve(10);
+    for (int i = 0; i < 2; ++i)
+      attempt.tick(now += 6 * kSecond);  // the round ends, the next begins
+    return attempt.is_turned_away();
+  };
+  CHECK_FALSE(is_let_go(true));
+  CHECK_FALSE(is_let_go(true));
+  CHECK_FALSE(is_let_go(false));  // a reception that was full for a moment
+  CHECK_FALSE(is_let_go(true));
+  CHECK_FALSE(is_let_go(true));
+  CHECK(is_let_go(true));
+  CHECK_FALSE(attempt.has_failed());
 }
 
 TEST_CASE("a lack of files that lasts inside of calls is for ever", "[transport][tcp]") {

@@ -16,7 +16,9 @@
 namespace tutti::transport::tcp {
 namespace {
 
-constexpr std::size_t kMostHot = 4;   // each is read in every poll, which is a system call
+// Streams that are read in every poll, each by a system call; the others are left to epoll. Enough
+// for both neighbours in two dimensions; chosen, not measured.
+constexpr std::size_t kMostHot = 4;
 constexpr int kFruitlessPulls = 256;  // then a stream is left to epoll
 constexpr std::int64_t kTickNs = 20'000'000;
 constexpr std::int64_t kStreamTickNs = 500'000'000;

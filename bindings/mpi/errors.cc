@@ -33,9 +33,11 @@ std::string name_of(const comm::Communicator* comm) {
   return " on a communicator of " + std::to_string(comm->size()) + " ranks";
 }
 
-// A call that failed because a rank is lost says which one and why.
-std::string loss_behind(int code) {
-  if (process.world == nullptr || code != MPI_ERR_PROC_ABORTED) return {};
+// A call that failed because a rank is lost says which one and why; so does one that has no other
+// words, since a rank cannot be reached.
+std::string loss_behind(int code, const Trouble& why) {
+  const bool is_loss = code == MPI_ERR_PROC_ABORTED || (code == MPI_ERR_OTHER && why.text.empty());
+  if (process.world == nullptr || !is_loss) return {};
   return process.world->endpoint().loss_text();
 }
 
@@ -52,7 +54,7 @@ constexpr unsigned kTurnS = 1;
   const std::string meaning = describe(code);
   std::string line = std::string(function) + where + ": ";
   line += why.text.empty() ? meaning : why.text + " (" + class_name(code) + ")";
-  if (const std::string loss = loss_behind(code);
+  if (const std::string loss = loss_behind(code, why);
       !loss.empty() && line.find(loss) == std::string::npos)
     line += "; " + loss;
   // Who only follows another's failure is not to blame, and its line is rarely shown.

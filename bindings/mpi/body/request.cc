@@ -48,9 +48,11 @@ Code in_status(const Failures& failures) {
   Trouble& found = trouble();
   found = *failures.why;
   const int code = static_cast<int>(found.code);
-  if (found.code == Code::proc_aborted && process.world != nullptr) {
+  const bool is_gone = found.code == Code::proc_aborted;
+  const bool is_out_of_reach = found.code == Code::other && found.text.empty();
+  if ((is_gone || is_out_of_reach) && process.world != nullptr) {
     found.text = process.world->endpoint().loss_text();
-    found.blame = wireup::Blame::another;
+    if (is_gone) found.blame = wireup::Blame::another;
   }
   const std::string why =
       found.text.empty() ? describe(code) : class_name(code) + (": " + found.text);

@@ -98,8 +98,11 @@ class PrunClient final : public Wireup {
 
   void abort(int status, std::string_view reason, Blame blame) override {
     const RankSays what = blame == Blame::own ? RankSays::abort : RankSays::abort_after;
+    const auto told = say(what, status, reason.substr(0, kMaxRankPayload));
     // The daemon ends this process; the pause bounds how long we rely on it.
-    if (say(what, status, reason.substr(0, kMaxRankPayload))) ::sleep(10);
+    if (told) ::sleep(10);
+    if (!told)
+      log::warn(std::string(reason) + " (its daemon is not told: " + told.error().text + ")");
     std::_Exit(status);
   }
 

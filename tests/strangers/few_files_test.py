@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """few_files_test.py PRUN EVERYBODY -- ranks that may open few files all connect to each other at once: those who are
-asked to come again are called no strangers, and where the files do not suffice a rank says that it is its own limit."""
+asked to come again are called no strangers, and where the files do not suffice a rank says that it is its own limit.
+So it does where not even one connection is to be had, or where the program has closed the library's descriptors."""
 import os
 import subprocess
 import sys
@@ -12,9 +13,9 @@ PRUN, EVERYBODY = sys.argv[1:]
 RANKS = 20
 
 
-def start(files):
-    return subprocess.Popen([PRUN, "-np", str(RANKS), "--oversubscribe", "-x", "TUTTI_LINK=tcp", "sh", "-c",
-                             f'ulimit -n {files}; exec "$0"', EVERYBODY], stdout=subprocess.PIPE,
+def start(files, ranks=RANKS, closes=""):
+    return subprocess.Popen([PRUN, "-np", str(ranks), "--oversubscribe", "-x", "TUTTI_LINK=tcp", "sh", "-c",
+                             f'ulimit -n {files}; exec "$0" {closes}', EVERYBODY], stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, text=True, errors="replace")
 
 
@@ -22,6 +23,21 @@ crowd = start(64)  # room for eight visitors
 said = crowd.communicate(timeout=LIMIT_S)[0]
 assert crowd.returncode == 0 and "all right" in said and "stranger" not in said, f"{crowd.returncode}\n{said}"
 print("a crowd of ranks: ok", flush=True)
+
+for files in (4, 6, 8):
+    none = start(files, ranks=2)
+    said = none.communicate(timeout=LIMIT_S)[0]
+    assert none.returncode == 19 and "out of file descriptors" in said, f"{none.returncode}\n{said}"
+print("no file for a connection: ok", flush=True)
+
+for end in (900, 1024):  # with its connection to its daemon, too
+    closed = start(1024, ranks=2, closes=end)
+    try:
+        said = closed.communicate(timeout=LIMIT_S)[0]
+    finally:
+        closed.terminate()
+    assert closed.returncode == 212 and "rank 1 on host" in said and "has closed descriptors" in said, said
+print("closed descriptors: ok", flush=True)
 
 short = start(16)
 try:

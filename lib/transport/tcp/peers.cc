@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "base/clock.h"
 #include "base/exit_status.h"
 #include "base/log.h"
+#include "base/shortage.h"
 
 namespace tutti::transport::tcp {
 namespace {
@@ -65,12 +67,15 @@ double Peers::wire_gbits() const {
 }
 
 Result<void> Peers::listen(Family family, const std::string& interfaces) {
+  if (!poller_.is_open()) return fail(Code::other, "out of file descriptors");
   TUTTI_TRY(wanted, InterfaceList::parse(interfaces));
+  errno = 0;
   interfaces_ = usable_interfaces(family, wanted);
+  if (interfaces_.empty() && is_shortage(errno))
+    return fail(Code::other, "out of file descriptors");
   if (interfaces_.empty() && !wanted.is_empty())
     return fail(Code::arg, "TUTTI_INTERFACES=" + interfaces + ": none of those is up here");
   if (interfaces_.empty()) return fail(Code::other, "no network interface is up");
-  if (!poller_.is_open()) return fail(Code::other, "out of file descriptors");
   std::size_t used[2] = {0, 0};
   std::string why;
   std::vector<SocketAddress> addresses;
@@ -256,6 +261,17 @@ void Peers::look_for_files(std::int64_t now) {
                   wireup::Blame::own);
 }
 
+// Their numbers may be other files' by now: nothing is written to any of them.
+void Peers::end_without_descriptors() {
+  wireup_.abort(
+      kNoResourcesStatus,
+      wireup_.name_of(wireup_.rank()) +
+          " has closed descriptors that it did not open, and with them what the library's "
+          "connections by tcp need; whoever closes all (closefrom, a loop) does so before "
+          "MPI_Init",
+      wireup::Blame::own);
+}
+
 void Peers::tell_of_shortage(const Slot& slot) {
   if (std::exchange(has_told_, true)) return;
   log::warn(explain(slot, "cannot be connected to yet, nor perhaps others: " +
@@ -276,7 +292,9 @@ int Peers::pull_hot() {
 
 int Peers::serve() {
   int events = 0;
-  if (poller_.serve() > 0)
+  const int ready = poller_.serve();
+  if (poller_.is_lost() || reception_.is_deaf()) end_without_descriptors();
+  if (ready > 0)
     for (Slot* each : open_) {
       const int got = each->stream->take_events();
       if (got > 0) heat(*each);

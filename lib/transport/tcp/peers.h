@@ -76,6 +76,7 @@ class Peers {
   void establish(Slot& slot, UniqueFd fd, const LinkSession& session);
   void tick();
   void tell_of_shortage(const Slot& slot);
+  void end_without_descriptors();
   std::int64_t kept_from(int rail) const;  // descriptors from this one on
   static bool is_in_vain(const Slot& wish);
   enum class Shortage : std::uint8_t { here, there };

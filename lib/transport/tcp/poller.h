@@ -4,6 +4,7 @@
 #include <sys/epoll.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdint>
 #include <unordered_map>
 
@@ -22,6 +23,8 @@ class Poller {
   Poller() : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {}
   bool is_open() const { return epoll_.is_open(); }
   int fd() const { return epoll_.get(); }
+  // The program has closed the descriptor; its number may be another file's.
+  bool is_lost() const { return is_lost_; }
 
   // watched may be null: then readiness only ends a wait.
   bool add(int fd, std::uint32_t events, Watched* watched) {
@@ -45,6 +48,7 @@ class Poller {
     std::array<epoll_event, 32> events;
     const int ready =
         ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), wait_ms);
+    if (ready < 0 && errno != EINTR) is_lost_ = true;
     for (int i = 0; i < ready; ++i) {
       const epoll_event& event = events[static_cast<std::size_t>(i)];
       const auto found = watched_.find(event.data.fd);
@@ -63,6 +67,7 @@ class Poller {
   }
 
   UniqueFd epoll_;
+  bool is_lost_ = false;
   std::unordered_map<int, Watched*> watched_;
 };
 

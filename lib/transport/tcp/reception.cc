@@ -110,6 +110,7 @@ std::vector<Guest> Reception::take_guests() {
 void Reception::work() {
   while (!is_over_.load(std::memory_order_acquire)) {
     poller_.serve(waiting_.empty() && doors_open_ ? -1 : kLookMs);
+    if (poller_.is_lost()) return is_deaf_.store(true, std::memory_order_relaxed);
     const std::int64_t now = now_ns();
     drop_the_slow(now);
     if (!doors_open_ && now - shut_ns_ >= kLookMs * std::int64_t{1'000'000}) open_doors(true);

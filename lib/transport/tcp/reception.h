@@ -42,6 +42,8 @@ class Reception {
   std::vector<Guest> take_guests();
   // Somebody comes for whom this process has no file left.
   bool lacks_files() const { return lacks_files_.load(std::memory_order_relaxed); }
+  // The program has closed its descriptors: nobody is let in any more.
+  bool is_deaf() const { return is_deaf_.load(std::memory_order_relaxed); }
 
  private:
   struct Listener;
@@ -70,8 +72,9 @@ class Reception {
   std::int64_t shut_ns_ = 0;
 
   UniqueFd bell_, end_;
-  std::atomic<bool> lacks_files_{false};  // relaxed: looked at again and again
-  std::atomic<bool> is_over_{false};      // release by the destructor, acquire by the thread
+  // relaxed: looked at again and again
+  std::atomic<bool> lacks_files_{false}, is_deaf_{false};
+  std::atomic<bool> is_over_{false};  // release by the destructor, acquire by the thread
   std::mutex mutex_;
   std::vector<Guest> guests_;  // under mutex_
   QuietThread thread_;

@@ -30,7 +30,7 @@ void keep_reserve() {
 
 namespace {
 
-std::unique_ptr<world::World>& owner() {
+std::unique_ptr<world::World>& world_owner() {
   static auto& world = *new std::unique_ptr<world::World>;
   return world;
 }
@@ -101,7 +101,7 @@ namespace {
   end_streams();
   process.watch = nullptr;
   process.recorder = nullptr;
-  owner().reset();
+  world_owner().reset();
   recorder().reset();
 }
 
@@ -148,8 +148,8 @@ Result<void> make_world(world::ThreadLevel level) {
   process.self_comm->name = "MPI_COMM_SELF";
   open_recorder(*world, knobs.text("TUTTI_RECORD"));
   tool::world_opened(*world);
-  owner() = std::move(world);
-  if (knobs.flag("TUTTI_BACKTRACE")) watch_for_crashes(name_of(owner()->wireup()));
+  world_owner() = std::move(world);
+  if (knobs.flag("TUTTI_BACKTRACE")) watch_for_crashes(name_of(world_owner()->wireup()));
   return {};
 }
 
@@ -158,10 +158,10 @@ Result<void> make_world(world::ThreadLevel level) {
 Result<void> open_world(world::ThreadLevel level) {
   if (is_forked()) return fail(Code::other, why_not_running());
   const std::scoped_lock hold(lock());
-  if (owner() == nullptr) TUTTI_DO(make_world(level));
+  if (world_owner() == nullptr) TUTTI_DO(make_world(level));
   // release: partner is the acquire in Call; other threads may be in MPI already.
   if (process.world == nullptr)
-    std::atomic_ref(process.world).store(owner().get(), std::memory_order_release);
+    std::atomic_ref(process.world).store(world_owner().get(), std::memory_order_release);
   ++g_users;
   ++g_newcomers;
   return {};
@@ -214,7 +214,7 @@ Result<void> end_world_model(comm::Reason& why) {
 }
 
 world::World* any_world() {
-  return is_forked() ? nullptr : owner().get();
+  return is_forked() ? nullptr : world_owner().get();
 }
 
 const char* why_not_running() {

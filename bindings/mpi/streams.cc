@@ -18,7 +18,7 @@
 namespace tutti::mpi {
 namespace {
 
-std::unique_ptr<enqueue::CallStreams>& owner() {
+std::unique_ptr<enqueue::CallStreams>& streams_owner() {
   static auto& streams = *new std::unique_ptr<enqueue::CallStreams>;
   return streams;
 }
@@ -33,9 +33,9 @@ void end_job(const enqueue::Failure& failure) {
 }  // namespace
 
 enqueue::CallStreams& streams() {
-  if (owner() == nullptr) {
-    owner() = std::make_unique<enqueue::CallStreams>(*process.world, &end_job);
-    process.streams = owner().get();
+  if (streams_owner() == nullptr) {
+    streams_owner() = std::make_unique<enqueue::CallStreams>(*process.world, &end_job);
+    process.streams = streams_owner().get();
   }
   return *process.streams;
 }
@@ -50,12 +50,12 @@ void drain_stream(comm::Communicator& comm) {
 }
 
 void stop_streams() {
-  if (owner() != nullptr) owner()->stop();
+  if (streams_owner() != nullptr) streams_owner()->stop();
 }
 
 void end_streams() {
   process.streams = nullptr;
-  owner().reset();
+  streams_owner().reset();
 }
 
 enqueue::UserStream* queue_of(comm::Communicator& comm) {

@@ -24,8 +24,8 @@
 namespace tutti::launch::control {
 namespace {
 
-constexpr std::size_t kReadBytes = 64U << 10;
-constexpr std::size_t kCompactBytes = 128U << 10;
+constexpr std::size_t kReadText = 64U << 10;
+constexpr std::size_t kCompactText = 128U << 10;
 
 // Reading from a terminal whose foreground belongs to somebody else would stop us.
 bool may_read(int fd) {
@@ -91,7 +91,7 @@ void StreamWriter::write(std::string_view text) {
     if (done <= 0) break;  // drain finds out why
     text.remove_prefix(static_cast<std::size_t>(done));
   }
-  if (written_ > kCompactBytes) queue_.erase(0, std::exchange(written_, 0));
+  if (written_ > kCompactText) queue_.erase(0, std::exchange(written_, 0));
   queue_.append(text);
   if (!waiting_) drain();
 }
@@ -224,7 +224,7 @@ void Terminal::read_some() {
     });
     return;
   }
-  std::string text(std::min(room_, kReadBytes), '\0');
+  std::string text(std::min(room_, kReadText), '\0');
   const ssize_t got = ::read(0, text.data(), text.size());
   if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
   text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);

@@ -8,7 +8,7 @@ namespace tutti::launch::daemon {
 namespace {
 
 constexpr std::chrono::seconds kExamineLimit{30};
-constexpr std::chrono::seconds kProbeLimit{60};
+constexpr std::chrono::seconds kProbesLimit{60};
 
 // Or that there is none.
 control::Findings findings_in(const Result<std::string>& answer) {
@@ -35,7 +35,7 @@ void Checks::examine(int host, const control::Examine& wish, const InfoProgram& 
 }
 
 void Checks::probe(const control::Probe& wish) {
-  background_.run([wish] { return control::encode(send_probes(wish)); }, kProbeLimit,
+  background_.run([wish] { return control::encode(send_probes(wish)); }, kProbesLimit,
                   [this, to = wish.to](const Result<std::string>& answer) {
                     auto message = control::decode(answer ? *answer : "");
                     const control::Probed* probed =

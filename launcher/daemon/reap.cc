@@ -20,7 +20,7 @@ namespace tutti::launch::daemon {
 namespace {
 
 constexpr std::int64_t kKillNs = 1'500'000'000;
-constexpr std::int64_t kGraceNs = 1'000'000'000;
+constexpr std::int64_t kServersGraceNs = 1'000'000'000;
 
 }  // namespace
 
@@ -41,7 +41,7 @@ void kill_descendants(const std::vector<pid_t>& keep) {
       if (std::find(keep.begin(), keep.end(), pid) != keep.end()) continue;
       any = true;
       // The PMIx server leaves by itself when its daemon is gone, and takes its folder along.
-      if (now_ns() - began > kGraceNs || !is_pmix_server(pid)) ::kill(pid, SIGKILL);
+      if (now_ns() - began > kServersGraceNs || !is_pmix_server(pid)) ::kill(pid, SIGKILL);
       any_lives = ::waitpid(pid, nullptr, WNOHANG) != pid || any_lives;
     }
     if (!any) break;

@@ -9,7 +9,7 @@
 namespace tutti::launch::daemon {
 namespace {
 
-constexpr std::chrono::seconds kLastWords{5};  // for a reader who takes nothing
+constexpr std::chrono::seconds kStuckReader{5};  // for a reader who takes nothing
 
 }  // namespace
 
@@ -59,7 +59,7 @@ int Shown::tell_loss() {
     status = status::of(status::ExitStatus::no_resources);
   }
   // Where a reader took nothing until now, nobody waits for it again.
-  if (!said.empty()) control::last_words(said, is_stuck ? std::chrono::seconds{0} : kLastWords);
+  if (!said.empty()) control::last_words(said, is_stuck ? std::chrono::seconds{0} : kStuckReader);
   return status;
 }
 

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::chrono::seconds kReturn{10};  // for the members of the last round to come back
 constexpr std::chrono::seconds kQuiet{3};
-constexpr std::chrono::seconds kLastWords{5};  // for a reader who takes nothing
+constexpr std::chrono::seconds kUnsaidWords{5};  // for a reader who takes nothing
 
 std::string counted(std::size_t count, const std::string& thing) {
   return std::to_string(count) + " " + thing + (count == 1 ? "" : "s");
@@ -117,7 +117,7 @@ std::string Rounds::awaited() const {
 
 int Rounds::end(int status, const std::string& line) {
   say(line);
-  control::last_words(unsaid_, kLastWords);
+  control::last_words(unsaid_, kUnsaidWords);
   return status;
 }
 

@@ -18,12 +18,6 @@ std::vector<Count> equal(Count count, const types::Datatype* type, int blocks) {
   return std::vector<Count>(static_cast<std::size_t>(blocks), each);
 }
 
-Count sum(const std::vector<Count>& counts) {
-  Count total = 0;
-  for (const Count count : counts) total += count;
-  return total;
-}
-
 std::vector<Count> sent_blocks(const Communicator& comm, const CollCall& call) {
   if (!call.send_counts.empty())
     return byte_counts(call.send_counts, call.send_type, call.send_types);
@@ -35,10 +29,6 @@ std::vector<Count> received_blocks(const Communicator& comm, const CollCall& cal
   return equal(call.recv_count, call.recv_type, comm.peers().size());
 }
 
-Count bytes_of(Count count, const types::Datatype* type) {
-  return type == nullptr ? 0 : count * type->size();
-}
-
 void shape_fold(const Communicator& comm, const CollCall& call, CallShape& shape) {
   shape.reduces = true;
   shape.op = call.op;
@@ -48,9 +38,9 @@ void shape_fold(const Communicator& comm, const CollCall& call, CallShape& shape
     shape.counts.assign(call.recv_counts.begin(), call.recv_counts.end());
     if (shape.counts.empty())
       shape.counts.assign(static_cast<std::size_t>(comm.size()), shape.count);
-    shape.count = sum(shape.counts);
+    shape.count = total_of(shape.counts);
   }
-  shape.bytes = bytes_of(shape.count, shape.type);
+  shape.bytes = packed_bytes(shape.count, shape.type);
 }
 
 // The rank of the root among both groups; -1: another rank of its group.
@@ -73,22 +63,22 @@ CallShape shape_between(const Communicator& comm, const CollCall& call) {
   }
   switch (call.collective) {
     case Collective::bcast:
-      shape.count = shape.bytes = bytes_of(call.recv_count, call.recv_type);
+      shape.count = shape.bytes = packed_bytes(call.recv_count, call.recv_type);
       break;
     case Collective::gather:
     case Collective::gatherv:
       if (is_root(call)) shape.counts = received_blocks(comm, call);
-      shape.count = bytes_of(call.send_count, call.send_type);
+      shape.count = packed_bytes(call.send_count, call.send_type);
       break;
     case Collective::scatter:
     case Collective::scatterv:
       if (is_root(call)) shape.counts = sent_blocks(comm, call);
-      shape.count = bytes_of(call.recv_count, call.recv_type);
+      shape.count = packed_bytes(call.recv_count, call.recv_type);
       break;
     case Collective::allgather:
     case Collective::allgatherv:
       shape.counts = received_blocks(comm, call);
-      shape.count = bytes_of(call.send_count, call.send_type);
+      shape.count = packed_bytes(call.send_count, call.send_type);
       break;
     default:  // alltoall and its v and w forms
       shape.counts = received_blocks(comm, call);

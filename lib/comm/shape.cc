@@ -12,16 +12,6 @@ namespace {
 using coll::Collective;
 using engine::Block;
 
-Count bytes_of(Count count, const types::Datatype* type) {
-  return type == nullptr ? 0 : count * type->size();
-}
-
-Count sum(const std::vector<Count>& counts) {
-  Count total = 0;
-  for (const Count count : counts) total += count;
-  return total;
-}
-
 void shape_reduction(const Communicator& comm, const CollCall& call, CallShape& shape) {
   shape.reduces = true;
   shape.op = call.op;
@@ -32,13 +22,13 @@ void shape_reduction(const Communicator& comm, const CollCall& call, CallShape& 
       shape.counts.assign(static_cast<std::size_t>(comm.size()), shape.count);
     else
       shape.counts.assign(call.recv_counts.begin(), call.recv_counts.end());
-    shape.count = sum(shape.counts);
+    shape.count = total_of(shape.counts);
     shape.copies_first = call.in_place;
   } else {
     shape.copies_first = call.in_place && call.collective == Collective::exscan;
     shape.in_place = call.in_place && !shape.copies_first;
   }
-  shape.bytes = bytes_of(shape.count, shape.type);
+  shape.bytes = packed_bytes(shape.count, shape.type);
 }
 
 // gatherv and scatterv: only the root knows all blocks; the others know their own.
@@ -51,8 +41,8 @@ void shape_rooted_blocks(const Communicator& comm, const CollCall& call, CallSha
                            : byte_counts(call.send_counts, call.send_type, call.send_types);
     shape.count = shape.counts[static_cast<std::size_t>(comm.rank())];
   } else {
-    shape.count = gathers ? bytes_of(call.send_count, call.send_type)
-                          : bytes_of(call.recv_count, call.recv_type);
+    shape.count = gathers ? packed_bytes(call.send_count, call.send_type)
+                          : packed_bytes(call.recv_count, call.recv_type);
   }
 }
 
@@ -62,17 +52,17 @@ void shape_movement(const Communicator& comm, const CollCall& call, CallShape& s
   switch (call.collective) {
     case Collective::gather:
       shape.in_place = call.in_place && is_root;
-      shape.count = is_root ? bytes_of(call.recv_count, call.recv_type)
-                            : bytes_of(call.send_count, call.send_type);
+      shape.count = is_root ? packed_bytes(call.recv_count, call.recv_type)
+                            : packed_bytes(call.send_count, call.send_type);
       break;
     case Collective::scatter:
       shape.in_place = call.in_place && is_root;
-      shape.count = is_root ? bytes_of(call.send_count, call.send_type)
-                            : bytes_of(call.recv_count, call.recv_type);
+      shape.count = is_root ? packed_bytes(call.send_count, call.send_type)
+                            : packed_bytes(call.recv_count, call.recv_type);
       break;
     case Collective::alltoall:
       shape.copies_first = call.in_place;
-      shape.count = bytes_of(call.recv_count, call.recv_type);
+      shape.count = packed_bytes(call.recv_count, call.recv_type);
       break;
     case Collective::alltoallv:
       shape.copies_first = call.in_place;
@@ -86,14 +76,14 @@ void shape_movement(const Communicator& comm, const CollCall& call, CallShape& s
       shape.in_place = call.in_place;
       shape.counts = byte_counts(call.recv_counts, call.recv_type, call.recv_types);
       shape.count = shape.counts[me];
-      shape.bytes = sum(shape.counts) / comm.size();
+      shape.bytes = total_of(shape.counts) / comm.size();
       return;
     case Collective::gatherv:
     case Collective::scatterv:
       return shape_rooted_blocks(comm, call, shape);
     default:  // bcast, allgather
       shape.in_place = call.in_place;
-      shape.count = bytes_of(call.recv_count, call.recv_type);
+      shape.count = packed_bytes(call.recv_count, call.recv_type);
       break;
   }
   shape.bytes = shape.count;
@@ -159,7 +149,7 @@ void copy_blocks(const types::Devices& devices, Count bytes, engine::Binding& bi
   types::Buffer copies;
   Count to = 0;
   const auto copy_block = [&](const Block& block) {
-    if (bytes_of(block.count, block.type) == 0) return;
+    if (packed_bytes(block.count, block.type) == 0) return;
     const types::Buffer own = devices.whole(block.data, block.count, *block.type,
                                             block.data == nullptr || binding.out.are_absolute);
     if (to == 0) {
@@ -197,7 +187,7 @@ void copy_first(const Communicator& comm, const CollCall& call, const CallShape&
     return;
   }
   const Count bytes =
-      call.collective == Collective::alltoall ? shape.count * comm.size() : sum(shape.counts);
+      call.collective == Collective::alltoall ? shape.count * comm.size() : total_of(shape.counts);
   copy_blocks(devices, bytes, binding, pool, temporary);
 }
 
@@ -213,7 +203,7 @@ bool is_given(const Communicator& comm, const CollCall& call, const CallShape& s
 Count own_bytes(const Communicator& comm, Count count, const types::Datatype* type,
                 std::span<const Count> counts, std::span<const types::Datatype* const> types) {
   const auto mine = static_cast<std::size_t>(comm.rank());
-  return bytes_of(counts.empty() ? count : counts[mine], types.empty() ? type : types[mine]);
+  return packed_bytes(counts.empty() ? count : counts[mine], types.empty() ? type : types[mine]);
 }
 
 }  // namespace
@@ -223,7 +213,7 @@ std::vector<Count> byte_counts(std::span<const Count> counts, const types::Datat
   std::vector<Count> bytes;
   bytes.reserve(counts.size());
   for (std::size_t b = 0; b < counts.size(); ++b)
-    bytes.push_back(bytes_of(counts[b], types.empty() ? type : types[b]));
+    bytes.push_back(packed_bytes(counts[b], types.empty() ? type : types[b]));
   return bytes;
 }
 

@@ -35,6 +35,15 @@ bool has_counts(coll::Collective collective);
 
 CallShape shape_of(const Communicator& comm, const CollCall& call);
 
+// No type: none.
+inline Count packed_bytes(Count count, const types::Datatype* type) {
+  return type == nullptr ? 0 : count * type->size();
+}
+inline Count total_of(const std::vector<Count>& counts) {
+  Count total = 0;
+  for (const Count count : counts) total += count;
+  return total;
+}
 // Packed bytes of blocks: of one type, or (w forms) of a type each.
 std::vector<Count> byte_counts(std::span<const Count> counts, const types::Datatype* type,
                                std::span<const types::Datatype* const> types);

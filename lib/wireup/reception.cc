@@ -29,10 +29,6 @@ constexpr std::int64_t kPenaltyNs = 1'000'000'000;  // after a wrong guess
 constexpr std::ptrdiff_t kMostPenalties = 64;       // at a time: who guesses does not fill the room
 constexpr int kLookMs = 100;
 
-BlobView bytes_of(const std::string& text) {
-  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
-}
-
 tl::unexpected<Error> cannot_listen() {
   return fail(Code::other,
               std::string("rank 0 cannot listen for the other ranks: ") + std::strerror(errno));
@@ -184,7 +180,7 @@ void RankGathering::hear_claim(Visitor& visitor, const std::string& claim) {
   visitor.exchange = std::make_unique<secure::Exchange>(secure::Side::answerer, *run_.secret);
   const std::string answer = secure::text_of(visitor.exchange->own_public());
   visitor.is_done =
-      !theirs || !visitor.exchange->agree(*theirs, bytes_of(said_by_both(claim, answer)));
+      !theirs || !visitor.exchange->agree(*theirs, bytes_of_text(said_by_both(claim, answer)));
   visitor.connection.put(answer);
 }
 

@@ -48,6 +48,9 @@ constexpr int kBoardPorts = 16;
 int board_port(const JobRun& run, int index);  // of a run with a secret
 std::string board_name(const JobRun& run);     // of the Unix socket; what follows it is random
 bool is_own_user(int fd);
+inline BlobView bytes_of_text(const std::string& text) {
+  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
+}
 inline std::string said_by_both(const std::string& claim, const std::string& answer) {
   return claim + "\n" + answer;
 }

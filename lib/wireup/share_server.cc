@@ -25,7 +25,7 @@ namespace tutti::wireup {
 namespace {
 
 constexpr int kVisitorMs = 1000;  // for one of our own user to say what it wants
-constexpr useconds_t kRestUs = 100'000;
+constexpr useconds_t kServerRestUs = 100'000;
 constexpr time_t kTakePatienceS = 60;
 
 struct ServerName {
@@ -126,7 +126,7 @@ void ShareServer::work() {
   for (;;) {
     std::array<pollfd, 2> look{{{listener_.get(), POLLIN, 0}, {end_.get(), POLLIN, 0}}};
     if (::poll(look.data(), look.size(), -1) < 0) {
-      if (errno != EINTR) ::usleep(kRestUs);
+      if (errno != EINTR) ::usleep(kServerRestUs);
       continue;
     }
     if (look[1].revents != 0) return;
@@ -135,7 +135,7 @@ void ShareServer::work() {
     if (visitor.is_open())
       serve(visitor.get());
     else if (is_shortage(errno))
-      ::usleep(kRestUs);
+      ::usleep(kServerRestUs);
   }
 }
 

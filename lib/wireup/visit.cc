@@ -30,10 +30,6 @@ std::uint64_t hash(const std::string& text) {
   return value;
 }
 
-BlobView bytes_of(const std::string& text) {
-  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
-}
-
 // Not now: nobody is there, or (access) somebody who is not rank 0. Never: two are the same rank.
 tl::unexpected<Error> nobody() {
   return fail(Code::pending, "nobody answered there as rank 0 of this run");
@@ -98,7 +94,8 @@ Result<void> prove(BoardConnection& connection, const JobRun& run, const std::st
   connection.put(claim);
   const auto answer = connection.wait_for_text(kLongestWord, until);
   const auto theirs = answer ? secure::key_of(*answer) : std::nullopt;
-  if (!theirs || !exchange.agree(*theirs, bytes_of(said_by_both(claim, *answer)))) return nobody();
+  if (!theirs || !exchange.agree(*theirs, bytes_of_text(said_by_both(claim, *answer))))
+    return nobody();
   connection.put(secure::text_of(exchange.proof()));
   const auto proof = connection.wait_for_text(kLongestWord, until);
   const auto shown = proof ? secure::key_of(*proof) : std::nullopt;

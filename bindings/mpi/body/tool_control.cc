@@ -19,7 +19,7 @@ MPI_T_enum switch_enum() {
   return reinterpret_cast<MPI_T_enum>(reinterpret_cast<std::uintptr_t>(kSwitch));
 }
 
-const KnobRow& row(int knob) {
+const KnobRow& row_of_cvar(int knob) {
   return Knobs::rows()[static_cast<std::size_t>(knob)];
 }
 MPI_Datatype type_of_knob(int knob) {
@@ -28,8 +28,8 @@ MPI_Datatype type_of_knob(int knob) {
 }
 // Algorithms and links must be alike on all ranks; the rest is each rank's own matter.
 int scope_of(int knob) {
-  const bool is_common =
-      std::strcmp(row(knob).owner, "select") == 0 || std::strcmp(row(knob).owner, "transport") == 0;
+  const bool is_common = std::strcmp(row_of_cvar(knob).owner, "select") == 0 ||
+                         std::strcmp(row_of_cvar(knob).owner, "transport") == 0;
   return is_common ? MPI_T_SCOPE_ALL_EQ : MPI_T_SCOPE_LOCAL;
 }
 
@@ -63,8 +63,8 @@ int t_cvar_get_info(int cvar_index, char* name, int* name_len, int* verbosity,
   const Entry entry;
   if (entry.code != MPI_SUCCESS) return entry.code;
   if (!is_index(cvar_index, Knobs::rows().size())) return MPI_T_ERR_INVALID_INDEX;
-  put_name(row(cvar_index).name, name, name_len);
-  put_name(row(cvar_index).why, desc, desc_len);
+  put_name(row_of_cvar(cvar_index).name, name, name_len);
+  put_name(row_of_cvar(cvar_index).why, desc, desc_len);
   put(verbosity, MPI_T_VERBOSITY_TUNER_BASIC);
   if (datatype != nullptr) *datatype = type_of_knob(cvar_index);
   put(enumtype, is_switch(cvar_index) ? switch_enum() : MPI_T_ENUM_NULL);

@@ -12,7 +12,7 @@
 namespace tutti::mpi::tool {
 namespace {
 
-constexpr std::array kKinds{
+constexpr std::array kEventKinds{
     EventKind{"unexpected_message", "a message came before its receive: from whom, tag, bytes"},
     EventKind{"send_delayed", "a short message waits for its receiver: to whom, tag, bytes"},
     EventKind{"peer_lost", "a rank is gone: which"},
@@ -96,7 +96,7 @@ void observe(world::World& world) {
 }  // namespace
 
 std::span<const EventKind> event_kinds() {
-  return kKinds;
+  return kEventKinds;
 }
 
 int safety_index(MPI_T_cb_safety safety) {

@@ -22,8 +22,8 @@ namespace {
 
 constexpr int kRoundsPerCall = 16;
 constexpr std::size_t kLongestAddress = 160;  // all transports share the record of the segment
-constexpr std::int64_t kGoodbyeNs = 2'000'000'000;
-constexpr std::int64_t kDoomNs = 1'000'000'000;
+constexpr std::int64_t kUcxGoodbyeNs = 2'000'000'000;
+constexpr std::int64_t kUcxDoomNs = 1'000'000'000;
 // Closing asks the other side, which may not look for a while; the goodbye is out already.
 constexpr std::int64_t kCloseNs = 100'000'000;
 
@@ -221,7 +221,7 @@ void UcxTransport::tell_delivered(int peer, Inlet& from) {
 void UcxTransport::look_for_gone() {
   gone_.look([](int) { return true; },
              [this](int rank) {
-               lose(rank, gone_.error_for(rank), kDoomNs);
+               lose(rank, gone_.error_for(rank), kUcxDoomNs);
                return false;  // bury() reports it
              });
 }
@@ -239,7 +239,7 @@ int UcxTransport::bury() {
     const auto& [peer, doomed] = *at;
     Inlet& from = inlet(peer);
     const std::int64_t over = now_ns() - doomed.until_ns;
-    if (over < 0 || (from.is_fetching() && over < kDoomNs)) {
+    if (over < 0 || (from.is_fetching() && over < kUcxDoomNs)) {
       ++at;
       continue;
     }
@@ -272,7 +272,7 @@ bool UcxTransport::wait_until_calm(std::int64_t limit) {
 
 UcxTransport::~UcxTransport() {
   is_leaving_ = true;
-  const std::int64_t limit = now_ns() + kGoodbyeNs;
+  const std::int64_t limit = now_ns() + kUcxGoodbyeNs;
   for (auto& [peer, each] : inlets_) {
     if (each->reply_to == nullptr || each->has_left()) continue;
     if (Outlet& to = outlet(peer); !to.has_endpoint()) to.use(each->reply_to);

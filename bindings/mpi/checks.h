@@ -2,6 +2,7 @@
 // sentence for the user is made out of line and noted (trouble.h).
 #pragma once
 
+#include <algorithm>
 #include <limits>
 
 #include "mpi/objects.h"
@@ -161,9 +162,9 @@ inline Count in_blocks(Count count, Count blocks) {
   Count all = 0;
   return __builtin_mul_overflow(count, blocks, &all) ? std::numeric_limits<Count>::max() : all;
 }
-// Of more bytes than 64 bits count.
+// Of no more bytes than 64 bits count. The largest number of elements stands for more (in_blocks).
 inline bool good_bytes(Count count, Count size, const char* name) {
-  return size <= 0 || count <= std::numeric_limits<Count>::max() / size ||
+  return count <= (std::numeric_limits<Count>::max() - 1) / std::max<Count>(size, 1) ||
          bad::too_many_bytes(name, count, size);
 }
 template <class Integer>

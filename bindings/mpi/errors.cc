@@ -36,9 +36,12 @@ std::string name_of(const comm::Communicator* comm) {
 // A call that failed because a rank is lost says which one and why; so does one that has no other
 // words, since a rank cannot be reached.
 std::string loss_behind(int code, const Trouble& why) {
-  const bool is_loss = code == MPI_ERR_PROC_ABORTED || (code == MPI_ERR_OTHER && why.text.empty());
-  if (process.world == nullptr || !is_loss) return {};
-  return process.world->endpoint().loss_text();
+  if (process.world == nullptr) return {};
+  const p2p::Endpoint& endpoint = process.world->endpoint();
+  const bool is_out_of_reach =
+      code == MPI_ERR_OTHER && why.text.empty() && endpoint.loss_code() == Code::other;
+  if (code != MPI_ERR_PROC_ABORTED && !is_out_of_reach) return {};
+  return endpoint.loss_text();
 }
 
 // After MPI_Finalize in vain: the launcher, which knows the rank to blame, ends the job meanwhile,

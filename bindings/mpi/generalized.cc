@@ -1,6 +1,9 @@
 // The user's three functions behind the hooks of an open request.
 #include "mpi/generalized.h"
 
+#include <exception>
+
+#include "base/log.h"
 #include "mpi/callback.h"
 #include "mpi/convert.h"
 
@@ -11,7 +14,16 @@ class Generalized final : public comm::Hooks {
  public:
   explicit Generalized(const GeneralizedCalls& calls) : calls_(calls) {}
   // Freed by the user before it was complete, or never asked for: free_fn is called all the same.
-  ~Generalized() override { freed(Code::ok); }
+  // An exception of its has nowhere to go from here.
+  ~Generalized() override {
+    try {
+      freed(Code::ok);
+    } catch (...) {
+      log::warn("the free_fn of a generalized request (MPI_Grequest_start) threw an exception" +
+                log::in_call() + ", and no call is there to pass it on");
+      std::terminate();
+    }
+  }
 
   void query(p2p::Status& status) override {
     MPI_Status said;

@@ -4,9 +4,11 @@
 // group each hands on what it heard. Whose leader has the lower rank in the job comes first, for
 // all alike. A leader whose side fails gives up its word to the other, which waits for it. Leaders
 // count attempts, since one may have failed on one side only, and each has a place of its own:
-// nothing said in one is taken for a word of the next. Where members of a group name different
+// nothing said in one is taken for a word of the next. Where members of one group name different
 // leaders, all these tell the other side, which waits for one of them, who they are: it counts that
-// attempt for each.
+// attempt for each. Where members of both groups do, neither side hears the other, since it cannot
+// know which of its leaders the other speaks to: two of which only one named the other then count
+// apart, and wait for each other at different places.
 #include <algorithm>
 
 #include "comm/agree.h"
@@ -33,6 +35,7 @@ bool leads(const Meeting& local, const Leaders& leaders) {
 
 // Two that both led one group would each wait for the other side, which answers one of them.
 // rivals: the job's ranks of those that are leaders like me, and of me, where members disagree.
+// Where they could not meet: none.
 Result<void> agree_on_leader(const Meeting& local, const Leaders& leaders, const Group& mine,
                              Runtime& runtime, std::vector<int>& rivals) {
   std::int64_t named[] = {leaders.local, -leaders.local};
@@ -172,7 +175,10 @@ Result<CommRef> join(const Meeting& local, const Leaders& leaders, GroupRef mine
   now.first = leaders.at;
   if (earlier > 0) now.at = place_of(leaders.at.context, leaders.at.tag, std::span(&earlier, 1));
   if (!agreed) {
-    tell_rivals(now, rivals, runtime);
+    if (rivals.empty())
+      give_up_word(runtime, now.remote_job_rank, now.at);
+    else
+      tell_rivals(now, rivals, runtime);
     return tl::unexpected(agreed.error());
   }
   auto made = try_join(local, now, std::move(mine), runtime);

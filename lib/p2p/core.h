@@ -78,7 +78,8 @@ class Core final : public transport::Sink {
   MessageFailure failure_of(const Pending& request) const {
     return other_calls_.failure_of(static_cast<const Transfer&>(request));
   }
-  const std::string& loss_text() const { return loss_; }
+  const std::string& loss_text() const { return loss_.text; }
+  Code loss_code() const { return loss_.code; }
   OtherCalls& other_calls() { return other_calls_; }
   Counters counters() const;
   void later(void (*then)(Pending* self), void* owner);
@@ -321,7 +322,7 @@ class Core final : public transport::Sink {
   std::vector<Transfer*> sending_;  // sends with data to post
   std::vector<PeerState*> busy_;    // peers with something queued
   std::vector<Loss> losses_;        // told by transports, to be handled
-  std::string loss_;                // why the latest of them was lost
+  Error loss_{Code::ok, {}};        // why the latest of them was lost
   LossHook loss_hook_;
   bool is_completing_ = false, is_closed_ = false, has_given_up_ = false;
   bool warned_any_source_ = false;

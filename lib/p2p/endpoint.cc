@@ -147,6 +147,9 @@ MessageFailure Endpoint::failure_of(const Pending& request) const {
 const std::string& Endpoint::loss_text() const {
   return core_->loss_text();
 }
+Code Endpoint::loss_code() const {
+  return core_->loss_code();
+}
 
 void Endpoint::set_fingerprint_text(std::function<std::string(std::uint32_t)> describe) {
   core_->other_calls().set_text(std::move(describe));

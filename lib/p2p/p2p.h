@@ -222,6 +222,7 @@ class Endpoint {
   MessageFailure failure_of(const Pending& request) const;
   // Why the peer that was lost last was lost; empty when none was.
   const std::string& loss_text() const;
+  Code loss_code() const;  // that calls end with which need that rank
   void set_fingerprint_text(std::function<std::string(std::uint32_t)> describe);
   Counters counters() const;
   // Null: none. From any thread, gate held or not.

@@ -188,7 +188,7 @@ void Core::lose(PeerState& peer, const Error& why) {
   if (peer.gone) return;
   peer.gone = true;
   peer.failure = why.code == Code::ok ? Code::proc_aborted : why.code;
-  loss_ = why.text;
+  loss_ = {peer.failure, why.text};
   if (!peer.left) tell({Happening::What::peer_lost, peer.rank, 0, 0});
   peer.placed = nullptr;
   update_open(peer);

@@ -33,6 +33,13 @@ void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t seen) {
   ::syscall(SYS_futex, &word, FUTEX_WAIT, seen, &limit, nullptr, 0);
 }
 
+// A socket as those to a daemon are, and nothing else that has got its number.
+bool is_channel(int fd) {
+  int type = 0;
+  socklen_t length = sizeof type;
+  return ::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_SEQPACKET;
+}
+
 class PrunClient final : public Wireup {
  public:
   PrunClient(std::shared_ptr<Segment> segment, UniqueFd control, DoorWay door)
@@ -57,13 +64,16 @@ class PrunClient final : public Wireup {
     for (;;) {
       if (::sendmsg(control_.get(), &message, MSG_NOSIGNAL) >= 0) return {};
       if (errno == EINTR) continue;
-      if (errno == EBADF || errno == ENOTSOCK)
-        return fail(Code::other, "this process has closed descriptor " +
-                                     std::to_string(control_.get()) +
-                                     ", the library's connection to its daemon");
+      if (errno == EBADF || errno == ENOTSOCK) return without_channel();
       return fail(Code::other, std::string("the daemon of this host is gone: ") +
                                    std::strerror(errno) + "; the job is ending");
     }
+  }
+
+  tl::unexpected<Error> without_channel() const {
+    return fail(Code::other, "this process has closed descriptor " +
+                                 std::to_string(control_.get()) +
+                                 ", the library's connection to its daemon");
   }
 
   Result<void> put(BlobView address) override {
@@ -98,7 +108,10 @@ class PrunClient final : public Wireup {
 
   void abort(int status, std::string_view reason, Blame blame) override {
     const RankSays what = blame == Blame::own ? RankSays::abort : RankSays::abort_after;
-    const auto told = say(what, status, reason.substr(0, kMaxRankPayload));
+    // Another file of the program's may have that number by now.
+    const Result<void> told = is_channel(control_.get())
+                                  ? say(what, status, reason.substr(0, kMaxRankPayload))
+                                  : Result<void>(without_channel());
     // The daemon ends this process; the pause bounds how long we rely on it.
     if (told) ::sleep(10);
     if (!told)
@@ -192,10 +205,7 @@ struct Ends {
 std::optional<Ends> inherited(const Lookup& getenv) {
   const auto segment = number_in(getenv, kSegmentFdVariable);
   const auto control = number_in(getenv, kControlFdVariable);
-  int type = 0;
-  socklen_t length = sizeof type;
-  if (!segment || !control || ::fcntl(*segment, F_GETFD) < 0 ||
-      ::getsockopt(*control, SOL_SOCKET, SO_TYPE, &type, &length) != 0 || type != SOCK_SEQPACKET)
+  if (!segment || !control || ::fcntl(*segment, F_GETFD) < 0 || !is_channel(*control))
     return std::nullopt;
   auto attached = Segment::attach(*segment);
   if (!attached) return std::nullopt;

@@ -110,6 +110,8 @@ void too_many_bytes() {
   CHECK(is_refused(MPI_Pack_external_size("external32", kMost, type, &length)));
   MPI_Info info = MPI_INFO_NULL;
   CHECK(is_refused(MPI_Psend_init(&word, 1 << 20, 1 << 20, type, 0, 0, comm, info, &request)));
+  CHECK(is_refused(
+      MPI_Psend_init(&word, 1 << 30, MPI_Count{1} << 34, MPI_BYTE, 0, 0, comm, info, &request)));
   const int counts[] = {kMost}, places[] = {0};
   const MPI_Datatype types[] = {type};
   CHECK(is_refused(MPI_Allgatherv(&word, 1, type, &word, counts, places, type, comm)));
@@ -121,6 +123,12 @@ void too_many_bytes() {
   if (size > 1) {  // a block each has 2^62 bytes
     CHECK(is_refused(MPI_Allgather(&word, 1, type, &word, 1 << 10, type, comm)));
     CHECK(is_refused(MPI_Alltoall(&word, 1 << 10, type, &word, 1 << 10, type, comm)));
+    constexpr MPI_Count kMany = MPI_Count{1} << 62;  // of bytes: their number, too
+    CHECK(is_refused(MPI_Allgather_c(&word, 1, MPI_BYTE, &word, kMany, MPI_BYTE, comm)));
+    std::vector<MPI_Count> many(static_cast<std::size_t>(size), kMany);
+    const std::vector<MPI_Aint> at_once(static_cast<std::size_t>(size));
+    CHECK(is_refused(
+        MPI_Allgatherv_c(&word, 1, MPI_BYTE, &word, many.data(), at_once.data(), MPI_BYTE, comm)));
   }
   MPI_Comm_free(&comm);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);

@@ -49,8 +49,9 @@ Code in_status(const Failures& failures) {
   found = *failures.why;
   const int code = static_cast<int>(found.code);
   const bool is_gone = found.code == Code::proc_aborted;
-  const bool is_out_of_reach = found.code == Code::other && found.text.empty();
-  if ((is_gone || is_out_of_reach) && process.world != nullptr) {
+  const bool has_no_words = found.code == Code::other && found.text.empty();
+  if (process.world != nullptr &&
+      (is_gone || (has_no_words && process.world->endpoint().loss_code() == Code::other))) {
     found.text = process.world->endpoint().loss_text();
     if (is_gone) found.blame = wireup::Blame::another;
   }

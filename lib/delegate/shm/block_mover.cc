@@ -19,9 +19,10 @@ std::size_t block_size(Count bytes) {
 
 // What is given and what is taken do not fit the last cache together: past it, at first.
 std::vector<Judge> judges_of_stores() {
+  const std::size_t cache = last_level_cache();
   std::vector<Judge> judges;
   for (std::size_t size = 0; size < kBlockSizes; ++size) {
-    const bool is_longer = 2 * (std::size_t{1} << size) >= last_level_cache();
+    const bool is_longer = 2 * (std::size_t{1} << size) >= cache;
     judges.emplace_back(static_cast<unsigned>(is_longer ? Stores::streaming : Stores::ordinary));
   }
   return judges;

@@ -1,6 +1,7 @@
 // New communicators: who is in them, and that their messages are their own.
 #include <thread>
 
+#include "comm/agree.h"
 #include "comm/context.h"
 #include "comm/meeting.h"
 #include "reference.h"
@@ -113,6 +114,26 @@ TEST_CASE("a side that fails by itself says so to the other, which can try again
     // What rank 1 said as a leader lies there still.
     const comm::Bridge bridge{me.rank == 2 ? 0 : 1, &me.comm, me.rank == 2 ? 1 : 2, kTag};
     me.expect(comm::create_inter(*part, bridge).has_value(), "the other leader, at once");
+  });
+}
+
+// Rank 1 makes another call than rank 0, the leader of both: they cannot ask who leads.
+TEST_CASE("a leader whose group cannot meet says so to the other side", "[comm][create]") {
+  test::run_ranks(test::one_host(3), [](const Rank& me) {
+    constexpr int kTag = 7;
+    const CommRef part = *comm::split(me.comm, me.rank == 2 ? 1 : 0, 0);
+    const comm::Bridge bridge{0, &me.comm, me.rank == 2 ? 0 : 2, kTag};
+    if (me.rank == 1) {
+      std::int64_t words[2] = {};
+      const comm::Meeting other = comm::meeting_on(*part, watch::Purpose::asks);
+      me.expect(other.maximum(words) != Code::ok, "another call");
+    } else {
+      const auto made = comm::create_inter(*part, bridge);
+      me.expect(!made && made.error().code == Code::other, "fails on both sides");
+    }
+    const bool heard_of_it = comm::take_reason(me.comm.runtime()).failed_there;
+    if (me.rank == 2) me.expect(heard_of_it, "the other side knows why");
+    me.expect(comm::create_inter(*part, bridge).has_value(), "the next attempt");
   });
 }
 

@@ -150,11 +150,12 @@ void Daemon::say(const control::Message& message) {
   if (place_.among_strangers) {
     if (shown_) shown_->say_words_of(message);
     if (const auto numbers = numbers_only(message)) up_.send(host_, *numbers);
-    return;
+  } else {
+    up_.send(host_, message);
   }
-  up_.send(host_, message);
   if (up_.queued_bytes() > kMostUnsent) ranks_.hold_words(true);
-  if (const auto* output = std::get_if<control::Output>(&message)) {
+  const auto* output = std::get_if<control::Output>(&message);
+  if (output != nullptr && !place_.among_strangers) {
     on_its_way_ += output->text.size();
     hold_or_go_on();
   }

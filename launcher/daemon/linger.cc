@@ -101,11 +101,15 @@ void Ranks::tell_unwritten() {
 // anybody can tell, and what it was to do dies with the job.
 void Ranks::tell_left_behind() {
   if (ending_) return;
-  std::set<std::string> quiet;  // executables of ranks that ended so, without a word of MPI
-  for (const RankProcess& rank : ranks_)
-    if (rank.ended && rank.wait_status == 0 && !rank.joined)
-      quiet.insert(apps_.at(static_cast<std::size_t>(rank.part.app)).executable);
-  quiet.erase("");
+  // Executables of ranks that ended so, without a word of MPI; of those that spoke it.
+  std::set<std::string> quiet, speaking{""};
+  for (const RankProcess& rank : ranks_) {
+    const bool speaks = rank.joined || rank.generation > 0;
+    if (!speaks && !(rank.program_runs && rank.ended && rank.wait_status == 0)) continue;
+    const App& app = apps_.at(static_cast<std::size_t>(rank.part.app));
+    (speaks ? speaking : quiet).insert(app.executable);
+  }
+  for (const std::string& one : speaking) quiet.erase(one);
   if (quiet.empty()) return;
   const std::vector<pid_t> children = children_now();
   const auto left = std::ranges::find_if(children, [&quiet](pid_t pid) {

@@ -19,7 +19,7 @@ constexpr std::chrono::milliseconds kAddressDelay{10};
 constexpr int kMostHeard = 64;  // at once: a rank may speak without end
 // More than the kernel keeps of one socket: all that it said before it ended.
 constexpr int kMostKept = 4096;
-constexpr std::size_t kMostEntered = 16;  // processes of one rank: one at a time speaks MPI
+constexpr std::size_t kMostEntered = 16;  // processes of one rank that are heard: the last
 }  // namespace
 
 void Ranks::hear_of_exec(RankProcess& rank) {
@@ -79,7 +79,8 @@ int Ranks::segment_for(int local, wireup::DoorWish wish) {
   RankProcess& rank = ranks_[static_cast<std::size_t>(local)];
   if (rank.ended) return -1;                                        // a child that it left
   if (rank.entered.size() >= kMostEntered) read_all_control(rank);  // some may have ended
-  if (rank.entered.size() >= kMostEntered) return -1;
+  // One at a time speaks MPI; a helper that a program left behind may keep its socket.
+  if (rank.entered.size() >= kMostEntered) forget_control(rank, rank.entered.front().get());
   if (wish == wireup::DoorWish::next) {
     read_all_control(rank);
     if (const auto done = rank.finalized ? step_on(rank) : Result<void>{}; !done) {
@@ -145,11 +146,11 @@ bool Ranks::read_control(RankProcess& rank, int fd) {
   return true;
 }
 
-// What prun keeps or shows of a rank's own accord has an end.
+// What prun keeps or shows of a rank's own accord has an end. An empty text is a line, too.
 bool Ranks::may_say(RankProcess& rank, std::size_t bytes) {
-  constexpr std::size_t kMostWords = 1U << 20;
+  constexpr std::size_t kMostWords = 1U << 20, kBesides = 64;  // of each text
   const bool had_room = rank.said_bytes <= kMostWords;
-  rank.said_bytes += std::min(bytes, kMostWords);
+  rank.said_bytes += std::min(bytes + kBesides, kMostWords);
   if (rank.said_bytes <= kMostWords) return true;
   if (had_room)
     say_(control::Note{"rank " + std::to_string(rank.part.rank) +

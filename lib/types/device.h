@@ -247,6 +247,8 @@ class Devices {
       buffer.device = is_absolute ? owner_of_parts(buffer) : owner_of(buffer.at());
     return buffer;
   }
+  // The same where no call begins yet: begin() comes before whatever moves the buffer.
+  Buffer find_whole(const void* data, Count count, const Datatype& type) const;
   int progress();
   bool one_stands_behind_caller() const;
   std::span<Vendor* const> vendors() const { return vendors_; }
@@ -254,7 +256,10 @@ class Devices {
  private:
   static const void* this_thread() { return __builtin_thread_pointer(); }
   friend class Mixed;
-  Device* find(const void* address) const;  // begins nothing
+  // These begin nothing.
+  Device* find(const void* address) const;
+  std::vector<Device*> find_parts(const Buffer& message) const;
+  Device* worker_on(std::span<Device* const> owners) const;
 
   bool is_empty_ = true;  // every call asks
   const void* queued_by_ = nullptr;

@@ -85,24 +85,43 @@ class Mixed final : public Device {
   std::vector<Device*> owners_;  // of all such messages so far
 };
 
-Device* Devices::owner_of_parts(const Buffer& message) const {
-  if (message.is_one_run()) return owner_of(message.at());
+// Each once, null: the host's; or one alone that is not usable.
+std::vector<Device*> Devices::find_parts(const Buffer& message) const {
+  if (message.is_one_run()) return {find(message.at())};
   std::array<Piece, 32> list;
-  std::vector<Device*> owners;  // null: the host
+  std::vector<Device*> owners;
   for (Count at = 0, covered = 0; at < message.bytes; at += covered) {
     const std::size_t count = pieces(message, at, list, &covered);
     for (std::size_t i = 0; i < count; ++i) {
       Device* const owner = find(list[i].data);
-      if (owner != nullptr && !owner->is_usable()) return owner;
+      if (owner != nullptr && !owner->is_usable()) return {owner};
       if (std::ranges::find(owners, owner) == owners.end()) owners.push_back(owner);
     }
   }
-  if (owners.size() > 1 && mixed_ == nullptr) mixed_ = std::make_shared<Mixed>(*this);
-  for (Device* const owner : owners) {
+  return owners;
+}
+
+// Who works on a message that lies in the memory of all of these.
+Device* Devices::worker_on(std::span<Device* const> owners) const {
+  if (owners.size() == 1) return owners.front();
+  if (mixed_ == nullptr) mixed_ = std::make_shared<Mixed>(*this);
+  for (Device* const owner : owners)
+    if (owner != nullptr) mixed_->note_owner(owner);
+  return mixed_.get();
+}
+
+Device* Devices::owner_of_parts(const Buffer& message) const {
+  const std::vector<Device*> owners = find_parts(message);
+  for (Device* const owner : owners)
     if (Device* const begun = begin(owner); begun != owner) return begun;
-    if (owner != nullptr && owners.size() > 1) mixed_->note_owner(owner);
-  }
-  return owners.size() > 1 ? mixed_.get() : owners.front();
+  return worker_on(owners);
+}
+
+Buffer Devices::find_whole(const void* data, Count count, const Datatype& type) const {
+  Buffer buffer = Buffer::whole(const_cast<void*>(data), count, type);
+  if (!is_empty() && buffer.bytes > 0) [[unlikely]]
+    buffer.device = data == nullptr ? worker_on(find_parts(buffer)) : find(buffer.at());
+  return buffer;
 }
 
 }  // namespace tutti::types

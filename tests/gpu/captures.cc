@@ -5,6 +5,7 @@
 //               that is through, so calls fail, and the capture is none the worse
 //   earlier     the same, while a receive is under way that began before: it ends well
 //   streamed    the same, and after it a call is put into a stream: so does that
+//   made        the same, while partitioned messages are made: rounds after it are none the worse
 #include <unistd.h>
 
 #include <thread>
@@ -145,6 +146,27 @@ void goes_on_in_stream() {
   CHECK(exchange.in.get() == std::vector<int>(kElements, 1));
 }
 
+// Its start, in the capture, fails; the next one does not.
+void made_beside_default_stream() {
+  Exchange exchange(kElements);
+  CHECK(exchange.run(1) == MPI_SUCCESS);
+  exchange.in.put(std::vector<int>(kElements, -1));
+  exchange.out.put(std::vector<int>(kElements, rank));  // takes its time
+  MPI_Request both[2];
+  const CUstream stream = begin_capture(CU_STREAM_DEFAULT);
+  CHECK(MPI_Psend_init(exchange.out.data(), 1, kElements, MPI_INT, exchange.other, 2,
+                       MPI_COMM_WORLD, MPI_INFO_NULL, &both[0]) == MPI_SUCCESS);
+  CHECK(MPI_Precv_init(exchange.in.data(), 1, kElements, MPI_INT, exchange.other, 2, MPI_COMM_WORLD,
+                       MPI_INFO_NULL, &both[1]) == MPI_SUCCESS);
+  CHECK(MPI_Start(&both[1]) != MPI_SUCCESS);
+  end_capture(stream);
+  CHECK(MPI_Startall(2, both) == MPI_SUCCESS);
+  CHECK(MPI_Pready(0, both[0]) == MPI_SUCCESS);
+  CHECK(MPI_Waitall(2, both, MPI_STATUSES_IGNORE) == MPI_SUCCESS);
+  CHECK(exchange.has_come());
+  for (MPI_Request& each : both) MPI_Request_free(&each);
+}
+
 }  // namespace
 
 int main(int, char** argv) {
@@ -158,5 +180,6 @@ int main(int, char** argv) {
   if (how == "legacy") beside_default_stream();
   if (how == "earlier") goes_on();
   if (how == "streamed") goes_on_in_stream();
+  if (how == "made") made_beside_default_stream();
   return done();
 }

@@ -43,10 +43,8 @@ FAULTS = [
              "  const auto is_over = [this] { return !has_moving(); };\n")]}, begins="session"),
     Fault("1.8", "leaders of intercommunicators are not told apart", "inter,two_at_once", {
         "lib/comm/meeting.cc": [
-            ("  const p2p::Envelope from_me{at.context, p2p::as_job_rank(runtime.rank()), at.tag, 0};\n",
-             "  const p2p::Envelope from_me{at.context, 0, at.tag, 0};\n"),
-            ("  const p2p::Envelope from_peer{at.context, p2p::as_job_rank(peer), at.tag, 0};\n",
-             "  const p2p::Envelope from_peer{at.context, 0, at.tag, 0};\n")]},
+            ("  return {at.context, p2p::as_job_rank(speaker), at.tag, 0};\n",
+             "  return {at.context, 0, at.tag, 0};\n")]},
         ranks="3,4,5"),
     Fault("1.8", "only 26 bits of the tag are kept", "threads", {
         "lib/comm/meeting.cc": [
@@ -54,10 +52,8 @@ FAULTS = [
              "  return {context_of(hash_of(hash_of(kNothingYet, known_context), members)), tag & 0x3ffffff};\n")]}),
     Fault("1.8", "leaders from groups meet where their groups do", "inter_from_groups", {
         "lib/comm/meeting.cc": [
-            ("  const p2p::Envelope from_me{at.context, p2p::as_job_rank(runtime.rank()), at.tag, 0};\n",
-             "  const p2p::Envelope from_me{at.context, 0, at.tag, 0};\n"),
-            ("  const p2p::Envelope from_peer{at.context, p2p::as_job_rank(peer), at.tag, 0};\n",
-             "  const p2p::Envelope from_peer{at.context, 0, at.tag, 0};\n")],
+            ("  return {at.context, p2p::as_job_rank(speaker), at.tag, 0};\n",
+             "  return {at.context, 0, at.tag, 0};\n")],
         "lib/comm/inter.cc": [
             ("  const Meeting local(runtime, group.members(), place_of(bridge.text, group.members()));\n",
              "  const Meeting local(runtime, group.members(), place_of(bridge.text, {}));\n")]},

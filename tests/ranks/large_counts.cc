@@ -1,5 +1,6 @@
 // The large-count forms do the same as the small ones, and take 64-bit numbers.
 #include <limits>
+#include <vector>
 
 #include "check.h"
 

@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "bodies.h"
-#include "mpi/memory.h"
+#include "mpi/process.h"
 #include "mpi/requests.h"
 #include "mpi/trouble.h"
 
@@ -50,9 +50,11 @@ Code give_partitioned(comm::Communicator& comm, types::Datatype& type, Role role
   return Code::ok;
 }
 
+// Nothing moves yet, so nothing waits for the caller: rounds begin calls of their own.
 p2p::Partitioned::Shape shape_of(const void* data, int partitions, Count count,
                                  types::Datatype& type) {
-  return {partitions, message_at(data, partitions * count, type)};
+  return {partitions,
+          process.world->endpoint().devices().find_whole(data, partitions * count, type)};
 }
 
 // The persistent request behind a handle, or null, noted, when it has another role.

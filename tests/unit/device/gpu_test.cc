@@ -124,6 +124,29 @@ TEST_CASE("a layout is packed by kernels, chunk by chunk", "[device]") {
   CHECK(after.launches - before.launches == (out.size() + chunk - 1) / chunk);
 }
 
+TEST_CASE("no GPU copies for a device that refuses all", "[device]") {
+  Machine machine;
+  const auto laid_out = columns();
+  const types::Datatype& type = *types::predefined_type(kInt);
+  const Buffer usable[] = {machine.take(200, type, 1), machine.take(20, *laid_out, 2)};
+  Buffer refused[] = {machine.take(200, type, 3), machine.take(20, *laid_out, 4)};
+  const Buffer gone = machine.take(16, type, 5);
+  cuMemFree(reinterpret_cast<CUdeviceptr>(gone.data));
+  types::Device* const refusing = machine.vendor->owner_of(gone.data);
+  REQUIRE_FALSE(refusing->is_usable());
+  for (std::size_t i = 0; i < 2; ++i) {
+    refused[i].device = refusing;
+    Awaited into, from;
+    types::begin_copy(usable[i], refused[i], &into);
+    types::begin_copy(refused[i], usable[i], &from);
+    while (!into.ended || !from.ended) machine.vendor->progress();
+    CHECK_FALSE(into.ok);
+    CHECK_FALSE(from.ok);
+    CHECK(machine.content(refused[i]) == machine.contents.at(refused[i].data));
+    CHECK(machine.content(usable[i]) == machine.contents.at(usable[i].data));
+  }
+}
+
 TEST_CASE("parts of a message are packed and unpacked from any byte to any other", "[device]") {
   Machine machine;
   const auto type = columns();

@@ -120,8 +120,12 @@ TEST_CASE("a rank that puts without end is refused at last, and others are not",
       if (sent > 0) at += static_cast<std::size_t>(sent);
       bench.run(1);
     }
-    bench.run(1);
-    return bench.said(local);
+    std::string answer;
+    for (int i = 0; i < 10000 && answer.empty(); ++i) {
+      bench.run(1);
+      answer = bench.said(local);
+    }
+    return answer;
   };
   int taken = 0;
   while (taken < 64 && put(0, taken) == "cmd=put_result rc=0 msg=success\n") ++taken;

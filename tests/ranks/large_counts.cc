@@ -112,7 +112,7 @@ void too_many_bytes() {
   MPI_Info info = MPI_INFO_NULL;
   CHECK(is_refused(MPI_Psend_init(&word, 1 << 20, 1 << 20, type, 0, 0, comm, info, &request)));
   CHECK(is_refused(
-      MPI_Psend_init(&word, 1 << 30, MPI_Count{1} << 34, MPI_BYTE, 0, 0, comm, info, &request)));
+      MPI_Psend_init_c(&word, 1 << 30, MPI_Count{1} << 34, MPI_BYTE, 0, 0, comm, info, &request)));
   const int counts[] = {kMost}, places[] = {0};
   const MPI_Datatype types[] = {type};
   CHECK(is_refused(MPI_Allgatherv(&word, 1, type, &word, counts, places, type, comm)));

@@ -1,6 +1,7 @@
 // The sentences for arguments that failed a check (checks.h).
 #include "mpi/checks.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -123,6 +124,11 @@ bool pointer(const char* name) {
 }  // namespace tutti::mpi::bad
 
 namespace tutti::mpi {
+
+bool good_bytes(Count count, Count size, const char* name) {
+  return count <= (std::numeric_limits<Count>::max() - 1) / std::max<Count>(size, 1) ||
+         bad::too_many_bytes(name, count, size);
+}
 
 bool good_unusual_buffer(const void* buffer, Count count, const types::Datatype* type,
                          bool in_place, const char* name) {

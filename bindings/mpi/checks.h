@@ -2,7 +2,6 @@
 // sentence for the user is made out of line and noted (trouble.h).
 #pragma once
 
-#include <algorithm>
 #include <limits>
 
 #include "mpi/objects.h"
@@ -69,7 +68,8 @@ inline bool good_comm(const comm::Communicator* comm, MPI_Comm handle, const cha
 inline bool good_type(const types::Datatype* type, MPI_Datatype handle, const char* name) {
   return type != nullptr || bad::handle(Code::type, "datatype", name, bits_of(handle));
 }
-inline bool good_committed(const types::Datatype* type, MPI_Datatype handle, const char* name) {
+[[gnu::always_inline]] inline bool good_committed(const types::Datatype* type, MPI_Datatype handle,
+                                                  const char* name) {
   return good_type(type, handle, name) && (type->is_committed() || bad::uncommitted(name));
 }
 // The null handle will do for the type of a message that moves nothing, as all others have it: a
@@ -126,7 +126,9 @@ inline bool good_type_or_null(const types::Datatype* type, MPI_Datatype handle, 
   return handle == MPI_DATATYPE_NULL || good_type(type, handle, name);
 }
 
-inline bool good_rank(int rank, const comm::Communicator* comm, bool any, bool nobody) {
+// The checks of every short call are inlined into it.
+[[gnu::always_inline]] inline bool good_rank(int rank, const comm::Communicator* comm, bool any,
+                                             bool nobody) {
   if (rank >= 0 && rank < comm->peers().size()) [[likely]]
     return true;
   if ((any && rank == MPI_ANY_SOURCE) || (nobody && rank == MPI_PROC_NULL)) return true;
@@ -163,10 +165,7 @@ inline Count in_blocks(Count count, Count blocks) {
   return __builtin_mul_overflow(count, blocks, &all) ? std::numeric_limits<Count>::max() : all;
 }
 // Of no more bytes than 64 bits count. The largest number of elements stands for more (in_blocks).
-inline bool good_bytes(Count count, Count size, const char* name) {
-  return count <= (std::numeric_limits<Count>::max() - 1) / std::max<Count>(size, 1) ||
-         bad::too_many_bytes(name, count, size);
-}
+bool good_bytes(Count count, Count size, const char* name);
 template <class Integer>
 bool good_total(const Integer* counts, Count size, const types::Datatype* type, const char* name) {
   Count sum = 0;

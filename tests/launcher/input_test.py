@@ -83,7 +83,7 @@ def clear_words(folder):
     refused("a node that there is not", "--node-rank 2 of at most 2 nodes (--nnodes): they are 0 to 1", "--nnodes", "1:2", "--node-rank", "2",
             "true")
     refused("a file is not who reads", "not '/dev/null'; a file is read by '< FILE'", "--input", "/dev/null", "true")
-    refused("a time that is none", "--timeout needs seconds, from 0.001 to 1000000000, not '0'", "--timeout", "0", "true")
+    refused("a time that is none", "--timeout needs seconds", "--timeout", "0.0001", "true")
     programs = file_of(folder, "programs", b"-np 1 echo up\n")
     refused("an option behind a file of programs is not one of theirs", "--tag-output stands behind --app", "--app", programs,
             "--tag-output")

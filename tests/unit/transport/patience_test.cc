@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "catch.h"
+#include "loopback.h"
 #include "no_descriptors.h"
 #include "transport/tcp/attempt.h"
 #include "transport/tcp/no_files.h"
@@ -22,14 +23,11 @@ struct Silent {
   SocketAddress at;
 
   Silent() {
-    at.bytes = {127, 0, 0, 1};
     door.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_storage storage{};
-    socklen_t bytes = at.fill(storage);
-    REQUIRE(::bind(door.get(), reinterpret_cast<sockaddr*>(&storage), bytes) == 0);
+    at = bind_to_loopback(door.get());
     REQUIRE(::listen(door.get(), 0) == 0);
-    ::getsockname(door.get(), reinterpret_cast<sockaddr*>(&storage), &bytes);
-    at = SocketAddress::of(storage);
+    sockaddr_storage storage{};
+    const socklen_t bytes = at.fill(storage);
     for (int i = 0; i < 4; ++i) {
       queue.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
       ::connect(queue.back().get(), reinterpret_cast<sockaddr*>(&storage), bytes);
@@ -70,12 +68,7 @@ struct Refusing {
   SocketAddress loopback, elsewhere;
 
   Refusing() {
-    loopback.bytes = {127, 0, 0, 1};
-    sockaddr_storage storage{};
-    socklen_t bytes = loopback.fill(storage);
-    REQUIRE(::bind(door.get(), reinterpret_cast<sockaddr*>(&storage), bytes) == 0);
-    ::getsockname(door.get(), reinterpret_cast<sockaddr*>(&storage), &bytes);
-    loopback = elsewhere = SocketAddress::of(storage);
+    loopback = elsewhere = bind_to_loopback(door.get());
     elsewhere.bytes = {};
   }
 };
@@ -83,17 +76,9 @@ struct Refusing {
 // Listens, and asks for a proof.
 struct Challenging {
   UniqueFd door{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-  SocketAddress at;
+  SocketAddress at = bind_to_loopback(door.get());
 
-  Challenging() {
-    at.bytes = {127, 0, 0, 1};
-    sockaddr_storage storage{};
-    socklen_t bytes = at.fill(storage);
-    REQUIRE(::bind(door.get(), reinterpret_cast<sockaddr*>(&storage), bytes) == 0);
-    REQUIRE(::listen(door.get(), 1) == 0);
-    ::getsockname(door.get(), reinterpret_cast<sockaddr*>(&storage), &bytes);
-    at = SocketAddress::of(storage);
-  }
+  Challenging() { REQUIRE(::listen(door.get(), 1) == 0); }
   UniqueFd accept() const { return UniqueFd(::accept(door.get(), nullptr, nullptr)); }
   UniqueFd challenge(const Attempt& attempt, Poller& poller, const Identity& own) const {
     UniqueFd link = accept();

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "loopback.h"
 #include "no_descriptors.h"
 #include "rig.h"
 #include "transport/tcp/interfaces.h"
@@ -147,14 +148,8 @@ TEST_CASE("an address that does not answer is passed over for one that does", "[
   auto addresses = *tcp::decode(rig[1].transport("tcp")->address());
   // A listener that accepts and stays silent comes first.
   UniqueFd silent(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  tcp::SocketAddress local;
-  local.bytes = {127, 0, 0, 1};
-  sockaddr_storage storage{};
-  socklen_t bytes = local.fill(storage);
-  REQUIRE(::bind(silent.get(), reinterpret_cast<sockaddr*>(&storage), bytes) == 0);
+  addresses.insert(addresses.begin(), bind_to_loopback(silent.get()));
   REQUIRE(::listen(silent.get(), 5) == 0);
-  ::getsockname(silent.get(), reinterpret_cast<sockaddr*>(&storage), &bytes);
-  addresses.insert(addresses.begin(), tcp::SocketAddress::of(storage));
   rig[0].links[1] =
       std::move(*rig[0].transport("tcp")->connect(rig.peer(0, 1), tcp::encode(addresses)));
   post(rig, *rig[0].links[1], 7, pattern(100, 7));

@@ -13,6 +13,15 @@ std::size_t index(Stores kind) {
   return static_cast<std::size_t>(kind);
 }
 
+// How long that took, in ns, until all was stored: else short copies seem to take nothing.
+std::int64_t timed_copy(Stores kind, std::byte* to, const std::byte* from, std::size_t bytes) {
+  drain_stores();
+  const std::int64_t began = now_ns();
+  copy_by(kind, to, from, bytes);
+  drain_stores();
+  return now_ns() - began;
+}
+
 }  // namespace
 
 void copy_by(Stores kind, std::byte* to, const std::byte* from, std::size_t bytes) {
@@ -20,14 +29,6 @@ void copy_by(Stores kind, std::byte* to, const std::byte* from, std::size_t byte
     stream_copy_anywhere(to, from, bytes);
   else
     std::memcpy(to, from, bytes);
-}
-
-std::int64_t timed_copy(Stores kind, std::byte* to, const std::byte* from, std::size_t bytes) {
-  drain_stores();
-  const std::int64_t began = now_ns();
-  copy_by(kind, to, from, bytes);
-  drain_stores();
-  return now_ns() - began;
 }
 
 void Pace::copy_judged(Way way, std::byte* to, const std::byte* from, std::size_t bytes,

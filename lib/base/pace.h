@@ -28,9 +28,6 @@ inline constexpr std::uint32_t kUntimed = kStoreKinds;  // what a reader is told
 
 // Copies with such stores, to anywhere.
 void copy_by(Stores kind, std::byte* to, const std::byte* from, std::size_t bytes);
-// The same; how long that took, in ns, until all was stored: else short copies seem to take
-// nothing.
-std::int64_t timed_copy(Stores kind, std::byte* to, const std::byte* from, std::size_t bytes);
 
 // Sizes that are told apart: from 512 B on, each twice the one before; the last one is open.
 inline constexpr std::size_t kLeastPaced = 512;

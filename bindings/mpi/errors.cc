@@ -33,17 +33,6 @@ std::string name_of(const comm::Communicator* comm) {
   return " on a communicator of " + std::to_string(comm->size()) + " ranks";
 }
 
-// A call that failed because a rank is lost says which one and why; so does one that has no other
-// words, since a rank cannot be reached.
-std::string loss_behind(int code, const Trouble& why) {
-  if (process.world == nullptr) return {};
-  const p2p::Endpoint& endpoint = process.world->endpoint();
-  const bool is_out_of_reach =
-      code == MPI_ERR_OTHER && why.text.empty() && endpoint.loss_code() == Code::other;
-  if (code != MPI_ERR_PROC_ABORTED && !is_out_of_reach) return {};
-  return endpoint.loss_text();
-}
-
 // After MPI_Finalize in vain: the launcher, which knows the rank to blame, ends the job meanwhile,
 // or it goes on without that one, and so may the others (--enable-recovery).
 // It may not know of a mismatch: who met that may bear it.
@@ -78,6 +67,15 @@ constexpr unsigned kTurnS = 1;
 }
 
 }  // namespace
+
+std::string loss_behind(int code, const Trouble& why) {
+  if (process.world == nullptr) return {};
+  const p2p::Endpoint& endpoint = process.world->endpoint();
+  const bool is_out_of_reach =
+      code == MPI_ERR_OTHER && why.text.empty() && endpoint.loss_code() == Code::other;
+  if (code != MPI_ERR_PROC_ABORTED && !is_out_of_reach) return {};
+  return endpoint.loss_text();
+}
 
 Ref<Errhandler> Errhandler::user(ObjectKind serves, Function function) {
   auto* made = new Errhandler(Action::user, 0);

@@ -13,6 +13,9 @@ namespace tutti::mpi {
 std::string describe(int code);
 // The name of a predefined class such as MPI_ERR_RANK; empty for others.
 const char* class_name(int code);
+// A call that failed because a rank is lost says which one and why; so does one that has no other
+// words, since a rank cannot be reached. Else empty.
+std::string loss_behind(int code, const Trouble& why);
 
 // The user's own classes and codes (MPI 5.0, 9.5). Numbers follow MPI_ERR_LASTCODE.
 int add_class();

@@ -49,10 +49,8 @@ Code in_status(const Failures& failures) {
   found = *failures.why;
   const int code = static_cast<int>(found.code);
   const bool is_gone = found.code == Code::proc_aborted;
-  const bool has_no_words = found.code == Code::other && found.text.empty();
-  if (process.world != nullptr &&
-      (is_gone || (has_no_words && process.world->endpoint().loss_code() == Code::other))) {
-    found.text = process.world->endpoint().loss_text();
+  if (process.world != nullptr) {
+    if (is_gone || found.text.empty()) found.text = loss_behind(code, found);
     if (is_gone) found.blame = wireup::Blame::another;
   }
   const std::string why =

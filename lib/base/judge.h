@@ -3,18 +3,19 @@
 // The rule: whoever does it asks each time which way to go (`next`), and tells afterwards, in this
 // order, what it took for so many bytes (`took`), unless something else came between. A figure may
 // come some turns late: a trial is decided when its last one is there. One way is kept, at first
-// the one that was expected to be faster. The other has a trial of five turns in a row. The first
-// two of them count for nothing, since caches hold what the kept way left there; at its end the
-// middle figure of its last three is held against the middle one of the kept way's last five, and
-// it has won if it is 15 % less. Five turns of the kept way later it is tried again, until two
-// trials say the same: if they were won, the other is kept from there on. One trial alone is too
-// often wrong, as others use the machine for as long as a trial takes. All this comes once in 640
-// turns (so one turn in 64 is a trial's), more rarely the slower the other was: 640 times the
-// square of the ratio, but once in 10240. The first four turns of all count for nothing either,
-// because memory is new; the first trial follows when three more were told of (so there is none
-// where nobody tells). Where telling has a price, it is needed only while it is asked for (`asks`):
-// in trials and before them. So the turns until then may be passed over (`skip`). One judge serves
-// one size, by powers of two (`size_class`), of one pair or team.
+// the one that was expected to be faster. The other has a trial of ten turns in a row. The first
+// seven of them count for nothing: so long it takes until caches hold no more what the kept way
+// left there (of blocks of 16 MiB; record 0056). At its end the middle figure of its last three is
+// held against the middle one of the kept way's last five, and it has won if it is 15 % less. Five
+// turns of the kept way later it is tried again, until two trials say the same: if they were won,
+// the other is kept from there on. One trial alone is too often wrong, as others use the machine
+// for as long as a trial takes. All this comes once in 1280 turns (so one turn in 64 is a trial's),
+// more rarely the slower the other was: 1280 times the square of the ratio, but once in 20480. The
+// first four turns of all count for nothing either, because memory is new; the first trial follows
+// when three more were told of (so there is none where nobody tells). Where telling has a price, it
+// is needed only while it is asked for (`asks`): in trials and before them. So the turns until then
+// may be passed over (`skip`). One judge serves one size, by powers of two (`size_class`), of one
+// pair or team.
 #pragma once
 
 #include <algorithm>
@@ -39,9 +40,9 @@ inline std::uint32_t pace_of(std::int64_t ns, std::size_t bytes) {
 
 class Judge {
  public:
-  static constexpr std::uint32_t kNew = 4, kFew = 3;         // turns: uncounted, counted
-  static constexpr std::uint32_t kTrial = 5, kSettling = 2;  // turns of a trial, the uncounted
-  static constexpr std::uint32_t kAgree = 2, kBetween = 5;   // trials, turns from one to the next
+  static constexpr std::uint32_t kNew = 4, kFew = 3;          // turns: uncounted, counted
+  static constexpr std::uint32_t kTrial = 10, kSettling = 7;  // turns of a trial, the uncounted
+  static constexpr std::uint32_t kAgree = 2, kBetween = 5;    // trials, turns from one to the next
   static constexpr std::uint32_t kTryAgainAfter = 64 * kAgree * kTrial;
   static constexpr std::uint32_t kTryAgainAtMost = 16 * kTryAgainAfter;
   // Turns of the kept way before a trial that are asked about: what it is held against, twice, as

@@ -132,6 +132,8 @@ int Core::pump() {
     lose(peer(loss.peer), loss.why);
   }
   losses_.clear();
+  // Before what is queued is posted: a receive that ends here has a word for its sender.
+  moved += pump_gets();
   keep_those(matched_, [&](Transfer* each) {
     answer(each);
     ++moved;
@@ -147,7 +149,6 @@ int Core::pump() {
     if (!stays) end_posting(each);
     return stays;
   });
-  moved += pump_gets();
   work_ = work_ || !busy_.empty() || !sending_.empty() || !getting_.empty() || copies_ > 0;
   return moved;
 }

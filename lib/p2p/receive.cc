@@ -47,6 +47,7 @@ Status Core::recv_now(int rank, const Envelope& envelope, const types::Buffer& b
 
 // Hands a kept message to the receive that takes it, and forgets it.
 void Core::give_message(Transfer* transfer, KeptMessage* message) {
+  const int from = message->from;
   if (std::exchange(message->is_taken, false)) channel_.taken.remove(message);
   if (message->bringing != nullptr) {
     transfer->phase = Phase::matched;
@@ -63,6 +64,8 @@ void Core::give_message(Transfer* transfer, KeptMessage* message) {
     answer(transfer);
   }
   bytes_.give(message, sizeof(KeptMessage) + message->bytes);
+  // The sender may wait for our word, and our caller's next call may be long in coming.
+  if (PeerState& sender = peer(from); sender.control_first != nullptr) flush(sender);
 }
 
 // The message a receive would take now, after one round of progress if need be. When there

@@ -12,8 +12,8 @@ using namespace tutti;  // NOLINT(google-build-using-namespace): a test
 namespace {
 
 // Until the first question is settled, where nothing disturbs.
-constexpr int kSettled =
-    static_cast<int>(Judge::kNew + Judge::kFew + Judge::kTrial + Judge::kBetween + Judge::kTrial);
+constexpr int kTrial = static_cast<int>(Judge::kTrial);
+constexpr int kSettled = static_cast<int>(Judge::kNew + Judge::kFew + Judge::kBetween) + 2 * kTrial;
 
 struct Doer {
   Judge judge;
@@ -78,11 +78,11 @@ TEST_CASE("the other way is tried one turn in 64 at most, more rarely the slower
   hopeless.costs[1] = 100'000;
   for (Doer* each : {&close, &far, &hopeless}) {
     each->go_on(kSettled);
-    each->go_on(64 * 10 * 64);
+    each->go_on(64 * 2 * kTrial * 64);
   }
-  CHECK(close.went[1] == 64 * 10);
-  CHECK(far.went[1] == 16 * 10);
-  CHECK(hopeless.went[1] == 4 * 10);
+  CHECK(close.went[1] == 64 * 2 * kTrial);
+  CHECK(far.went[1] == 16 * 2 * kTrial);
+  CHECK(hopeless.went[1] == 4 * 2 * kTrial);
 }
 
 TEST_CASE("where nobody tells a figure the first way is kept, and the other is not tried",

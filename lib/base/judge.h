@@ -5,7 +5,7 @@
 // come some turns late: a trial is decided when its last one is there. One way is kept, at first
 // the one that was expected to be faster. The other has a trial of ten turns in a row. The first
 // seven of them count for nothing: so long it takes until caches hold no more what the kept way
-// left there (of blocks of 16 MiB; record 0056). At its end the middle figure of its last three is
+// left there (of blocks of 16 MiB; record 0076). At its end the middle figure of its last three is
 // held against the middle one of the kept way's last five, and it has won if it is 15 % less. Five
 // turns of the kept way later it is tried again, until two trials say the same: if they were won,
 // the other is kept from there on. One trial alone is too often wrong, as others use the machine

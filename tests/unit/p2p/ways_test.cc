@@ -74,7 +74,7 @@ TEST_CASE("of many messages that are under way together few try another way, and
     Ways ways(Ways::get, 4096, 4 * kLong);
     std::int64_t now = 1000;
     int all_in_frames = 0;
-    for (int window = 0; window < 30; ++window) {
+    for (int window = 0; window < 60; ++window) {
       const bool is_found = ways.kept(kLong) == Ways::frames;
       int in_frames = 0;
       for (int message = 0; message < 40; ++message)

@@ -33,6 +33,7 @@ WITHOUT_RANKS = {
     "dead_member": "a script kills a rank, and counts",
     "late_taker": "a script opens its FIFO", "forked": "a driver's context is the parent's", "share": "no program of MPI's", "two_threads": "is told on purpose that it is wrong", "shared_cores": "has no buffers",
     "stale_handles": "frees a request twice: the mover keeps one that receives until its data are there",
+    "told_at_once": "its two ranks share a page, and look at it while the mover calls MPI",
     "flood": "a million messages, each with a copy by the GPU", "flood_first": "70,000 of them, the same"}
 # Of MPICH's programs: one asks once whether a receive has ended whose message was sent; one has eight ranks send for
 # minutes.

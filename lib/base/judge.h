@@ -1,21 +1,21 @@
 // judge: which of two ways of doing the same thing is faster here, found out while doing it.
 //
 // The rule: whoever does it asks each time which way to go (`next`), and tells afterwards, in this
-// order, what it took for so many bytes (`took`), unless something else came between. A figure may
-// come some turns late: a trial is decided when its last one is there. One way is kept, at first
-// the one that was expected to be faster. The other has a trial of ten turns in a row. The first
-// seven of them count for nothing: so long it takes until caches hold no more what the kept way
-// left there (of blocks of 16 MiB; record 0076). At its end the middle figure of its last three is
-// held against the middle one of the kept way's last five, and it has won if it is 15 % less. Five
-// turns of the kept way later it is tried again, until two trials say the same: if they were won,
-// the other is kept from there on. One trial alone is too often wrong, as others use the machine
-// for as long as a trial takes. All this comes once in 1280 turns (so one turn in 64 is a trial's),
-// more rarely the slower the other was: 1280 times the square of the ratio, but once in 20480. The
-// first four turns of all count for nothing either, because memory is new; the first trial follows
-// when three more were told of (so there is none where nobody tells). Where telling has a price, it
-// is needed only while it is asked for (`asks`): in trials and before them. So the turns until then
-// may be passed over (`skip`). One judge serves one size, by powers of two (`size_class`), of one
-// pair or team.
+// order, what it took for so many bytes (`took`), unless something else came between. One way is
+// kept, at first the one that was expected to be faster. The other has a trial of so many turns in
+// a row that ten figures of it are told: ten, or more where figures come some turns late or are
+// lost, but twenty at most, and then it decides nothing. The first seven figures do not count: so
+// long it takes until caches hold no more what the kept way left there (of blocks of 16 MiB; record
+// 0076). At its end the middle figure of its last three is held against the middle one of the kept
+// way's last five, and it has won if it is 15 % less. Five turns of the kept way later it is tried
+// again, until two trials say the same: if they were won, the other is kept from there on. One
+// trial alone is too often wrong, as others use the machine for as long as a trial takes. All this
+// comes once in 1280 turns (so one turn in 64 is a trial's), more rarely the slower the other was:
+// 1280 times the square of the ratio, but once in 20480. The first four turns of all count for
+// nothing either, because memory is new; the first trial follows when three more were told of (so
+// there is none where nobody tells). Where telling has a price, it is needed only while it is asked
+// for (`asks`): in trials and before them. So the turns until then may be passed over (`skip`). One
+// judge serves one size, by powers of two (`size_class`), of one pair or team.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +41,8 @@ inline std::uint32_t pace_of(std::int64_t ns, std::size_t bytes) {
 class Judge {
  public:
   static constexpr std::uint32_t kNew = 4, kFew = 3;          // turns: uncounted, counted
-  static constexpr std::uint32_t kTrial = 10, kSettling = 7;  // turns of a trial, the uncounted
+  static constexpr std::uint32_t kTrial = 10, kSettling = 7;  // figures of a trial, the uncounted
+  static constexpr std::uint32_t kTrialAtMost = 2 * kTrial;   // its turns
   static constexpr std::uint32_t kAgree = 2, kBetween = 5;    // trials, turns from one to the next
   static constexpr std::uint32_t kTryAgainAfter = 64 * kAgree * kTrial;
   static constexpr std::uint32_t kTryAgainAtMost = 16 * kTryAgainAfter;
@@ -63,11 +64,10 @@ class Judge {
     if (trial_ == 0) {
       if (figures_[kept_].are_few()) return kept_;
       figures_[1 - kept_].clear();
-      told_ = 0;
     }
-    if (++trial_ == kTrial) {
-      trial_ = 0;
-      until_trial_ = kTryAgainAfter - kTrial;  // where not all is told
+    if (++trial_ == kTrialAtMost) {
+      end_trial();
+      until_trial_ = kTryAgainAfter - kTrialAtMost;
     }
     return 1 - kept_;
   }
@@ -79,7 +79,7 @@ class Judge {
     return skipped;
   }
   // Whether the figure of the turn that was asked for last can count.
-  bool asks() const { return trial_ > 0 || until_trial_ < kAsked || told_ < kTrial; }
+  bool asks() const { return trial_ > 0 || until_trial_ < kAsked; }
   // What a turn took that was asked for, less is better: pace_of(), never 0.
   void took(unsigned way, std::uint32_t figure) {
     if (way == kept_) {
@@ -89,9 +89,11 @@ class Judge {
         figures_[way].add(figure);
       return;
     }
-    if (told_ == kTrial) return;  // from before the way was changed
+    if (trial_ == 0) return;  // of a trial that is over, or from before the way was changed
     if (++told_ > kSettling) figures_[way].add(figure);
-    if (told_ == kTrial) decide();
+    if (told_ < kTrial) return;
+    end_trial();
+    decide();
   }
   // The middle figure of a way; 0: none.
   double worth(unsigned way) const { return figures_[way].middle(); }
@@ -118,6 +120,8 @@ class Judge {
     std::size_t at_ = 0, known_ = 0;
   };
 
+  void end_trial() { trial_ = told_ = 0; }
+
   void decide() {
     const unsigned other = 1 - kept_;
     if (figures_[0].are_few() || figures_[1].are_few()) return;
@@ -137,8 +141,8 @@ class Judge {
   std::array<Figures, 2> figures_;
   std::uint32_t new_ = kNew;                 // figures that count for nothing
   std::uint32_t until_trial_ = kNew + kFew;  // turns of the kept way
-  std::uint32_t trial_ = 0;                  // turns of the trial so far, without its last
-  std::uint32_t told_ = kTrial;              // figures of it
+  std::uint32_t trial_ = 0;                  // turns of the trial that is under way, so far
+  std::uint32_t told_ = 0;                   // figures of it
   std::array<std::uint32_t, 2> trials_{};    // lost and won, since a way was settled on
   unsigned kept_;
 };

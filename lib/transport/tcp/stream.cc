@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "base/clock.h"
@@ -120,7 +121,12 @@ void Stream::keep_rest(const FrameView& frame, const WireHead& head, std::size_t
   pending_.payload = frame.payload;
   pending_.done = frame.done;
   if (frame.done == nullptr) {
-    pending_.copy.assign(frame.payload, frame.payload + frame.bytes);
+    try {
+      pending_.copy.assign(frame.payload, frame.payload + frame.bytes);
+    } catch (const std::bad_alloc&) {
+      // Its beginning is under way: no other frame may follow.
+      return fail_with("no memory for the rest of a frame that the socket did not take whole");
+    }
     pending_.payload = pending_.copy.data();
   }
   waits_ = true;

@@ -131,11 +131,12 @@ TEST_CASE("figures that are told some turns late lead to the same", "[judge]") {
   };
   const std::size_t late = GENERATE(1, 4, 8);
   went.reserve(20'000);
-  go_on(kSettled + 3 * static_cast<int>(late), late);
-  CHECK(std::count(went.begin(), went.end(), 1U) == 2 * Judge::kTrial);
+  go_on(kSettled + 4 * static_cast<int>(late), late);
+  CHECK(std::count(went.begin(), went.end(), 1U) ==
+        2 * (kTrial + static_cast<std::ptrdiff_t>(late)));
   CHECK(judge.kept() == 1);
   costs[1] = 1500;
-  go_on(1000, late);
+  go_on(static_cast<int>(Judge::kTryAgainAfter) + kSettled, late);
   CHECK(judge.kept() == 0);
   go_on(10'000, late);
   CHECK(judge.kept() == 0);
@@ -160,13 +161,26 @@ TEST_CASE("figures that are told only when they are asked for lead to the same, 
   CHECK(asks < kTurns / 16);
 }
 
-TEST_CASE("a trial of which not all is told decides nothing", "[judge]") {
+TEST_CASE("a trial of which hardly anything is told ends and decides nothing", "[judge]") {
   Judge judge;
+  int tried = 0;
   for (int i = 0; i < 2000; ++i) {
     const unsigned way = judge.next();
-    if (way == 0 || i % 2 == 0) judge.took(way, way == 0 ? 1000 : 100);
+    tried += static_cast<int>(way);
+    if (way == 0 || i % 4 == 0) judge.took(way, way == 0 ? 1000 : 100);
   }
   CHECK(judge.kept() == 0);
+  CHECK(tried == 2 * Judge::kTrialAtMost);
+}
+
+TEST_CASE("a trial of which some figures are lost lasts longer and decides", "[judge]") {
+  Judge judge;
+  const int lost = GENERATE(0, 1, 2);  // which of three
+  for (int i = 0; i < kSettled + kTrial + 4; ++i) {
+    const unsigned way = judge.next();
+    if (i % 3 != lost) judge.took(way, way == 0 ? 1000 : 500);
+  }
+  CHECK(judge.kept() == 1);
 }
 
 TEST_CASE("two disturbed turns of seven, or one of a trial, change nothing", "[judge]") {
@@ -222,7 +236,8 @@ TEST_CASE("ways that differ by little do not take turns", "[judge]") {
 }
 
 // Figures as on a machine that others use: some are long, and for stretches of turns all are three
-// times as long. A thousand judges with luck of their own; of one trial alone one in ten is misled.
+// times as long. A thousand judges with luck of their own: 45 or 63 of them are misled, of one
+// trial alone one in seven.
 TEST_CASE("hardly a judge is misled on a machine that others use", "[judge]") {
   const bool is_first = GENERATE(true, false);
   const bool is_told_all = GENERATE(true, false);  // else what is asked for
@@ -243,7 +258,7 @@ TEST_CASE("hardly a judge is misled on a machine that others use", "[judge]") {
     }
     misled += judge.kept() == (is_first ? 1 : 0) ? 1 : 0;
   }
-  CHECK(misled < 50);
+  CHECK(misled < 80);
 }
 
 TEST_CASE("sizes are told apart by powers of two", "[judge]") {

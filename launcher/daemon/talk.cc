@@ -170,10 +170,10 @@ bool Ranks::may_repeat(RankProcess& rank, int& times, const char* what) {
 }
 
 void Ranks::abort(RankProcess& rank, int status, std::string_view reason, bool follows) {
+  if (!may_repeat(rank, rank.aborts, "says that it aborts")) return;
   for (const int stream : {0, 1}) read_waiting(rank, stream);
-  if (may_repeat(rank, rank.aborts, "says that it aborts"))
-    say_(control::RankAborts{rank.part.rank, status,
-                             std::string(reason.substr(0, wireup::kMaxRankPayload)), follows});
+  say_(control::RankAborts{rank.part.rank, status,
+                           std::string(reason.substr(0, wireup::kMaxRankPayload)), follows});
 }
 
 void Ranks::hear(RankProcess& rank, const wireup::RankMessage& head, std::string_view payload) {

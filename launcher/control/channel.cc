@@ -1,5 +1,6 @@
-// A channel: frames over two descriptors, with heartbeats. It is always read: whoever sends much
-// has a credit of his own (OutputTaken, InputTaken).
+// A channel: frames over two descriptors, with heartbeats. It is always read, since whoever sends
+// much has a credit of his own (OutputTaken, InputTaken); but by who passes frames on to where
+// nobody takes them (hold).
 //
 // Writing is tried at once and queued when the kernel is full. A failure is reported from the
 // loop, never from inside send(), so that callers need not expect to lose what they stand on.
@@ -56,6 +57,15 @@ void StartupChannel::open(OnFrame on_frame, OnClosed on_closed) {
       if (*alive && open_) deliver_frames();
     });
   }
+}
+
+void StartupChannel::hold(bool on) {
+  if (std::exchange(held_, on) == on || !open_) return;
+  if (on)
+    loop_.on_readable(in_.get(), nullptr);
+  else
+    loop_.on_readable(in_.get(), [this] { read_some(); });
+  heard_ns_ = now_ns();
 }
 
 void StartupChannel::read_some() {
@@ -198,7 +208,7 @@ void StartupChannel::beat() {
   if (!open_) return;
   const std::int64_t now = now_ns();
   // Who was stopped itself, or slept with its machine, has not listened: that is not silence.
-  if (now - std::exchange(beat_ns_, now) > 3 * std::chrono::nanoseconds(every_).count())
+  if (held_ || now - std::exchange(beat_ns_, now) > 3 * std::chrono::nanoseconds(every_).count())
     heard_ns_ = now;
   const std::int64_t silent_ms = (now - heard_ns_) / 1'000'000;
   if (silent_ms > silence_.count() && (!lives_on_ || !lives_on_()))

@@ -145,7 +145,8 @@ class StartupChannel {
   void send_raw(int host, std::string_view body);
   std::size_t queued_bytes() const { return queued_.size() - written_; }
   void on_drained(std::function<void()> drained) { drained_ = std::move(drained); }
-  void close();  // drops what is queued
+  void hold(bool on);  // reads nothing meanwhile: what is said waits there; that is no silence
+  void close();        // drops what is queued
   // Heartbeats every `every`; closed with a reason after `silence` without a byte, unless
   // `lives_on` knows that the other side only stands still. Zero: off.
   void keep_alive(std::chrono::milliseconds every, std::chrono::milliseconds silence,
@@ -164,7 +165,7 @@ class StartupChannel {
 
   Loop& loop_;
   UniqueFd in_, out_;
-  bool open_ = false, writing_ = false, deaf_ = false;
+  bool open_ = false, writing_ = false, deaf_ = false, held_ = false;
   OnFrame on_frame_;
   OnClosed on_closed_;
   std::function<void()> drained_;

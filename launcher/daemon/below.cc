@@ -30,18 +30,26 @@ void Below::grow(const control::MakeSpawner& make, const control::Grow& grow) {
 
 void Below::add(int host, control::ChannelEnds ends) {
   auto channel = std::make_unique<control::StartupChannel>(loop_, std::move(ends));
-  channel->open([this](control::Frame&& one) { around_.up.send_raw(one.host, one.body); },
-                [this, host](const std::string& why) {
-                  const std::string words = spawner_ ? spawner_->last_words(host) : "";
-                  if (!leaving_)
-                    failed(host, status::of(status::ExitStatus::host_lost),
-                           "the connection was " + why + (words.empty() ? "" : ": " + words));
-                  drop(host);
-                });
+  channel->open(
+      [this](control::Frame&& one) {
+        around_.up.send_raw(one.host, one.body);
+        around_.passed();
+      },
+      [this, host](const std::string& why) {
+        const std::string words = spawner_ ? spawner_->last_words(host) : "";
+        if (!leaving_)
+          failed(host, status::of(status::ExitStatus::host_lost),
+                 "the connection was " + why + (words.empty() ? "" : ": " + words));
+        drop(host);
+      });
   channel->keep_alive(kBeat, kSilence);
   children_[host] = std::move(channel);
   // The host is there: its own messages say the rest, and the head sends it Prepare.
   around_.up.send(host, control::Heartbeat{});
+}
+
+void Below::hold(bool on) {
+  for (auto& [host, channel] : children_) channel->hold(on);
 }
 
 void Below::drop(int host) {

@@ -16,9 +16,11 @@ namespace tutti::launch::daemon {
 
 class Below {
  public:
-  // `up`: where their frames go on to. `say`: reports of our own. `changed`: one has left.
+  // `up`: where their frames go on to; `passed`: one has. `say`: reports of our own. `changed`: one
+  // has left.
   struct Around {
     control::StartupChannel& up;
+    std::function<void()> passed;
     std::function<void(const control::Message&)> say;
     std::function<void()> changed;
   };
@@ -27,6 +29,7 @@ class Below {
   // Null `make`: this daemon starts no others.
   void grow(const control::MakeSpawner& make, const control::Grow& grow);
   void pass_down(const control::Frame& one);
+  void hold(bool on);                // nothing more is passed up for now: it waits where it is said
   void leave() { leaving_ = true; }  // their ends are no losses from now on
   void end() { spawner_.reset(); }
   // This child of ours leads to a host: ssh.

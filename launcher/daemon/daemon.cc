@@ -25,13 +25,12 @@
 #include "daemon/ranks.h"
 #include "daemon/shown.h"
 #include "status/status.h"
-#include "topo/gpus.h"
 
 namespace tutti::launch::daemon {
 namespace {
 
 constexpr std::size_t kHoldBytes = 256U << 10;  // output that this node shows, queued
-constexpr std::size_t kMostUnsent = 4U << 20;   // then ranks wait with what they say
+constexpr std::size_t kMostUnsent = 4U << 20;   // then ranks and hosts below wait with their words
 constexpr std::chrono::seconds kLastWords{5};   // for a slow reader, when the job is gone
 
 class Daemon {
@@ -45,6 +44,7 @@ class Daemon {
 
  private:
   void say(const control::Message& message);
+  void hold_while_unsent();
   void hold_or_go_on();
   std::size_t unshown() const { return shown_ ? shown_->queued_bytes() : 0; }
   void beat();
@@ -90,9 +90,10 @@ class Daemon {
   std::optional<topo::Machine> machine_;
   std::vector<std::string> up_addresses_;  // of the machine that the channel leads to
   Checks checks_{loop_, [this](const control::Message& message) { say(message); }};
-  Below below_{loop_,
-               {up_, [this](const control::Message& message) { say(message); },
-                [this] { leave_when_done(); }}};
+  Below below_{
+      loop_,
+      {up_, [this] { hold_while_unsent(); },
+       [this](const control::Message& message) { say(message); }, [this] { leave_when_done(); }}};
   bool alone_ = false;  // no other host has a part in the job
   bool leaving_ = false, has_finished_ = false, said_bye_ = false, is_cut_off_ = false;
   int status_ = 0;
@@ -125,6 +126,7 @@ int Daemon::run() {
         });
   up_.on_drained([this] {
     ranks_.hold_words(false);
+    below_.hold(false);
     leave_when_done();
   });
   beat();
@@ -153,12 +155,19 @@ void Daemon::say(const control::Message& message) {
   } else {
     up_.send(host_, message);
   }
-  if (up_.queued_bytes() > kMostUnsent) ranks_.hold_words(true);
+  hold_while_unsent();
   const auto* output = std::get_if<control::Output>(&message);
   if (output != nullptr && !place_.among_strangers) {
     on_its_way_ += output->text.size();
     hold_or_go_on();
   }
+}
+
+// Where prun is slow to take what is said, it waits with who says it, and goes on when all is sent.
+void Daemon::hold_while_unsent() {
+  if (up_.queued_bytes() <= kMostUnsent) return;
+  ranks_.hold_words(true);
+  below_.hold(true);
 }
 
 // A slow reader slows the ranks instead of filling memory; half of the room is free before they
@@ -242,20 +251,11 @@ void Daemon::reap() {
 void Daemon::handle(const control::Prepare& prepare) {
   host_ = prepare.host;
   up_addresses_ = prepare.up_addresses;
-  machine_ = std::move(place_.machine);
-  if (topo::Machine given = machine_of(prepare.machine); !given.threads.empty())
-    machine_ = std::move(given);
-  if (!machine_ && prepare.want_machine) {
-    if (auto machine = topo::read_this_machine(
-            prepare.want_devices ? topo::DeviceReading::read : topo::DeviceReading::left_out)) {
-      if (prepare.want_devices)
-        topo::keep_usable_gpus(*machine, topo::nvidia_driver(),
-                               value_in(place_.environment, "CUDA_VISIBLE_DEVICES"));
-      machine_ = std::move(*machine);
-    } else {
-      say(control::Note{machine.error().text, true});
-    }
-  }
+  auto machine = machine_to_tell(place_, prepare);
+  if (machine)
+    machine_ = std::move(*machine);
+  else
+    say(control::Note{machine.error().text, true});
   if (const std::string none = control::none_among(prepare.interfaces); !none.empty())
     say(control::Note{none, true});
   say(hello_from(place_, machine_, prepare.interfaces));

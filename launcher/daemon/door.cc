@@ -1,6 +1,7 @@
 // Each visitor sends one datagram; only one that proves to be a rank of this job is answered.
 #include "daemon/door.h"
 
+#include <poll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -21,6 +22,12 @@ constexpr std::size_t kMostVisitors = 64;
 constexpr std::chrono::seconds kVisitorLimit{10};
 constexpr const char* kNoDescriptor =
     "its descriptor does not get through the daemon; raise the limit of open files (ulimit -n)";
+
+// What it said lies here still, and it hears no answer.
+bool has_gone(int visitor) {
+  pollfd look{visitor, 0, 0};
+  return ::poll(&look, 1, 0) > 0 && (look.revents & POLLHUP) != 0;
+}
 
 }  // namespace
 
@@ -96,7 +103,9 @@ struct RankDoor::Proved {
   int local() const { return words.ask.local; }
 };
 
-// Looked at first, and heard when it is proved: of nobody else a descriptor is let in.
+// Looked at first, and heard when it is proved: of nobody else a descriptor is let in. Who has gone
+// since it spoke (a daemon may be stopped for long) changes nothing: no program of its rank is
+// next.
 void RankDoor::hear(std::uint64_t number) {
   using wireup::kDoorSecretBytes;
   std::array<char, wireup::kDoorMostAsk + 1> room{};
@@ -107,7 +116,8 @@ void RankDoor::hear(std::uint64_t number) {
   const auto words = wireup::parse_ask({room.data(), static_cast<std::size_t>(got)});
   const auto local = static_cast<std::size_t>(words ? words->ask.local : 0);
   if (!words || local >= keys_.size() ||
-      !wireup::is_same_secret(words->ask.secret, keys_[local].data(), kDoorSecretBytes))
+      !wireup::is_same_secret(words->ask.secret, keys_[local].data(), kDoorSecretBytes) ||
+      has_gone(fd))
     return drop(number);
   Proved who{number, fd, *words, {}, {}};
   char first = 0;

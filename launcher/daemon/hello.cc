@@ -10,6 +10,7 @@
 #include "base/environment.h"
 #include "base/text.h"
 #include "control/addresses.h"
+#include "topo/gpus.h"
 
 namespace tutti::launch::daemon {
 namespace {
@@ -57,6 +58,19 @@ topo::Machine machine_of(const control::MachinePart& part) {
   machine.visible_gpus = part.visible_gpus;
   machine.boot_id = part.boot_id;
   return topo::is_sound(machine) ? machine : topo::Machine();
+}
+
+Result<std::optional<topo::Machine>> machine_to_tell(const DaemonPlace& place,
+                                                     const control::Prepare& prepare) {
+  if (topo::Machine given = machine_of(prepare.machine); !given.threads.empty())
+    return std::optional(std::move(given));
+  if (place.machine || !prepare.want_machine) return place.machine;
+  TUTTI_TRY(machine, topo::read_this_machine(prepare.want_devices ? topo::DeviceReading::read
+                                                                  : topo::DeviceReading::left_out));
+  if (prepare.want_devices)
+    topo::keep_usable_gpus(machine, topo::nvidia_driver(),
+                           value_in(place.environment, "CUDA_VISIBLE_DEVICES"));
+  return std::optional(std::move(machine));
 }
 
 control::Hello hello_from(const DaemonPlace& place, const std::optional<topo::Machine>& machine,

@@ -48,8 +48,9 @@ struct RankProcess {
   // Which of its MPI programs it is in, and of that one:
   std::uint32_t generation = 0;
   bool joined = false, finalized = false, lost_peer = false;
-  std::size_t said_bytes = 0;  // of text that prun keeps or shows
-  bool ended = false;          // reaped
+  std::size_t said_bytes = 0;     // of text that prun keeps or shows
+  int addresses = 0, aborts = 0;  // times that it said such a thing
+  bool ended = false;             // reaped
   int wait_status = 0;
   int readers = 0;                               // debuggers of ours that stop it for a moment
   int state_seen = 0;                            // of its program, when none did

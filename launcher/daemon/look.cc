@@ -9,6 +9,7 @@
 
 #include "base/environment.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "daemon/processes.h"
 #include "daemon/ranks.h"
 #include "watch/calls.h"
@@ -19,7 +20,7 @@ namespace {
 constexpr std::chrono::seconds kStackLimit{20};
 constexpr std::chrono::milliseconds kStandstill{500};
 constexpr std::chrono::milliseconds kDiskDelay{200};  // most disks answer in less
-constexpr std::size_t kMostStack = 256U << 10;
+constexpr std::size_t kMostStack = 250U << 10;        // with what is said besides, prun takes 256
 
 // Where a tool is in PATH; empty: not there.
 std::string find_tool(const std::string& name, const std::string& path_variable) {
@@ -75,6 +76,7 @@ struct Ranks::Reading {
   pid_t tool = 0;  // 0: reaped
   bool was_killed = false;
   std::string text{};
+  bool is_cut = false;
   control::Loop::TimerId limit = 0;
 };
 
@@ -223,6 +225,9 @@ void Ranks::watch_tool(const std::shared_ptr<Reading>& reading) {
     loop_.cancel(reading->limit);
     loop_.forget(fd);
     reading->out.reset();
+    if (reading->is_cut)
+      reading->text += "\n(the tool says more than " + text::format_bytes(kMostStack) +
+                       "; the rest is left out)";
     say_(control::Stack{reading->rank.part.rank, reading->text});
   };
   reading->limit = loop_.after(kStackLimit, [reading, finish] {
@@ -234,8 +239,9 @@ void Ranks::watch_tool(const std::shared_ptr<Reading>& reading) {
     char buffer[8192];
     const ssize_t got = ::read(fd, buffer, sizeof buffer);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (got > 0 && reading->text.size() < kMostStack)
-      reading->text.append(buffer, static_cast<std::size_t>(got));
+    const std::size_t room = kMostStack - std::min(kMostStack, reading->text.size());
+    if (got > 0) reading->text.append(buffer, std::min(room, static_cast<std::size_t>(got)));
+    reading->is_cut = reading->is_cut || got > static_cast<ssize_t>(room);
     if (got <= 0) finish();
   });
 }

@@ -126,6 +126,9 @@ class Ranks {
   void watch_control(RankProcess& rank, int fd);
   bool read_control(RankProcess& rank, int fd);
   bool may_say(RankProcess& rank, std::size_t bytes);
+  bool may_repeat(RankProcess& rank, int& times, const char* what);
+  void abort(RankProcess& rank, int status, std::string_view reason, bool follows);
+  void take_address(const RankProcess& rank, std::string_view address);
   void forget_control(RankProcess& rank, int fd);
   void enter(int local, UniqueFd control);
   void read_all_control(RankProcess& rank);

@@ -21,9 +21,7 @@ void Ranks::make_servers() {
   };
   reports.aborts = [this](int rank, int status, const std::string& reason) {
     RankProcess* const ending = rank_numbered(rank);
-    if (ending == nullptr) return;
-    for (const int stream : {0, 1}) read_waiting(*ending, stream);
-    say_(control::RankAborts{rank, status, reason, false});
+    if (ending != nullptr) abort(*ending, status, reason, false);
   };
   reports.note = [this](const std::string& line) { say_(control::Note{line, true}); };
   reports.gather = [this](const control::Gather& part) {

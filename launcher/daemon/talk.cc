@@ -107,6 +107,7 @@ Result<void> Ranks::step_on(RankProcess& rank) {
   if (door_) door_->forget(rank.local);
   rank.joined = rank.finalized = rank.lost_peer = false;
   rank.said_bytes = 0;
+  rank.addresses = rank.aborts = 0;
   rank.watch_seen = rank.calls_seen = rank.calls_told = 0;
   drop_passed();
   return {};
@@ -159,6 +160,22 @@ bool Ranks::may_say(RankProcess& rank, std::size_t bytes) {
   return false;
 }
 
+// The library says such a thing once or twice; what is beyond is told once.
+bool Ranks::may_repeat(RankProcess& rank, int& times, const char* what) {
+  constexpr int kMostTimes = 16;
+  if (times > kMostTimes || ++times <= kMostTimes) return times <= kMostTimes;
+  say_(control::Note{"rank " + std::to_string(rank.part.rank) + " " + what + " more than " +
+                     std::to_string(kMostTimes) + " times; the rest is not passed on"});
+  return false;
+}
+
+void Ranks::abort(RankProcess& rank, int status, std::string_view reason, bool follows) {
+  if (!may_repeat(rank, rank.aborts, "says that it aborts")) return;
+  for (const int stream : {0, 1}) read_waiting(rank, stream);
+  say_(control::RankAborts{rank.part.rank, status,
+                           std::string(reason.substr(0, wireup::kMaxRankPayload)), follows});
+}
+
 void Ranks::hear(RankProcess& rank, const wireup::RankMessage& head, std::string_view payload) {
   using wireup::RankSays;
   switch (static_cast<RankSays>(head.says)) {
@@ -175,12 +192,9 @@ void Ranks::hear(RankProcess& rank, const wireup::RankMessage& head, std::string
       rank.lost_peer = true;
       break;
     case RankSays::abort:
-    case RankSays::abort_after: {
-      for (const int stream : {0, 1}) read_waiting(rank, stream);
-      const bool follows = static_cast<RankSays>(head.says) == RankSays::abort_after;
-      say_(control::RankAborts{rank.part.rank, head.value, std::string(payload), follows});
+    case RankSays::abort_after:
+      abort(rank, head.value, payload, static_cast<RankSays>(head.says) == RankSays::abort_after);
       break;
-    }
     case RankSays::links:
       if (may_say(rank, payload.size())) say_(control::Links{rank.part.rank, std::string(payload)});
       break;
@@ -194,21 +208,24 @@ void Ranks::hear(RankProcess& rank, const wireup::RankMessage& head, std::string
       if (may_say(rank, payload.size())) say_(control::Note{std::string(payload)});
       break;
     case RankSays::address:
-      if (const wireup::Segment* const segment = generations_.find(rank.generation))
-        publish_address(*segment, rank.part.rank, payload);
-      if (launch_.hosts.size() == 1) break;
-      if (pending_.generation != rank.generation) send_addresses();
-      pending_.generation = rank.generation;
-      pending_.ranks.push_back(rank.part.rank);
-      pending_.addresses.emplace_back(payload);
-      if (addresses_sent_ + pending_.ranks.size() >= ranks_.size() * (rank.generation + 1)) {
-        send_addresses();
-      } else {
-        loop_.cancel(address_timer_);
-        address_timer_ = loop_.after(kAddressDelay, [this] { send_addresses(); });
-      }
+      if (may_repeat(rank, rank.addresses, "gives its addresses"))
+        take_address(rank, payload.substr(0, wireup::kAddressBytes));
       break;
   }
+}
+
+void Ranks::take_address(const RankProcess& rank, std::string_view address) {
+  if (const wireup::Segment* const segment = generations_.find(rank.generation))
+    publish_address(*segment, rank.part.rank, address);
+  if (launch_.hosts.size() == 1) return;
+  if (pending_.generation != rank.generation) send_addresses();
+  pending_.generation = rank.generation;
+  pending_.ranks.push_back(rank.part.rank);
+  pending_.addresses.emplace_back(address);
+  loop_.cancel(address_timer_);
+  if (addresses_sent_ + pending_.ranks.size() >= ranks_.size() * (rank.generation + 1))
+    return send_addresses();
+  address_timer_ = loop_.after(kAddressDelay, [this] { send_addresses(); });
 }
 
 void Ranks::send_addresses() {

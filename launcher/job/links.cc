@@ -5,16 +5,19 @@
 #include <set>
 
 #include "base/text.h"
+#include "job/watcher.h"
 
 namespace tutti::launch::job {
 namespace {
 
 constexpr std::size_t kWidestMatrix = 32;
+constexpr std::size_t kMostNames = 8, kLongestName = 32;  // of one rank's links
 
 struct Report {
   std::map<std::pair<int, int>, std::string> link;          // (rank, peer) -> name
   std::map<std::string, std::map<std::string, int>> pairs;  // name -> why -> how many
   std::set<std::string> left_out;
+  LinkNames names;
 };
 
 void read_line(Report& report, int rank, const std::string& line, std::size_t ranks) {
@@ -26,6 +29,7 @@ void read_line(Report& report, int rank, const std::string& line, std::size_t ra
   }
   const auto peer = text::parse_int(parts[0]);
   if (!peer || *peer < 0 || static_cast<std::size_t>(*peer) >= ranks) return;
+  if (!report.names.takes(rank, parts[1])) return;
   report.link[{rank, static_cast<int>(*peer)}] = parts[1];
   ++report.pairs[parts[1]][parts[2]];
 }
@@ -73,6 +77,25 @@ std::string by_host(const Report& report, const std::vector<std::string>& hosts)
 
 }  // namespace
 
+bool LinkNames::takes(int rank, const std::string& name) {
+  auto& known = names_[rank];
+  const bool is_good =
+      name.size() <= kLongestName && (known.size() < kMostNames || known.count(name) > 0);
+  if (is_good)
+    known.insert(name);
+  else
+    refused_.insert(rank);
+  return is_good;
+}
+
+std::string LinkNames::complaint() const {
+  if (refused_.empty()) return "";
+  return (refused_.size() == 1 ? "rank " : "ranks ") +
+         fold_ranks({refused_.begin(), refused_.end()}) + " named links that are none (more than " +
+         std::to_string(kMostNames) + ", or of more than " + std::to_string(kLongestName) +
+         " bytes): they are left out\n";
+}
+
 std::string link_matrix(const std::map<int, std::string>& said,
                         const std::vector<std::string>& hosts) {
   Report report;
@@ -85,7 +108,7 @@ std::string link_matrix(const std::map<int, std::string>& said,
     for (const auto& [why, count] : reasons)
       out += name + ": " + why + " (" + std::to_string(count) + ")\n";
   for (const std::string& each : report.left_out) out += "not used: " + each + "\n";
-  return out;
+  return out + report.names.complaint();
 }
 
 }  // namespace tutti::launch::job

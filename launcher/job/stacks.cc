@@ -72,17 +72,18 @@ std::string function_in_frame(std::string_view line) {
 }  // namespace
 
 std::string shorten_stack(const std::string& text) {
-  std::string frames;
+  std::string frames, own_words;
   ThreadStack thread;
   for (const std::string& line : text::split(text, '\n')) {
     const auto sharp = line.find_first_not_of(' ');
     if (sharp == std::string::npos) continue;
     if (line.starts_with("Thread ") || line.starts_with("TID "))
       frames += std::exchange(thread, {}).text() + "      " + line + "\n";
+    if (line.starts_with("(the tool ")) own_words += "      " + line + "\n";  // the daemon's, of it
     if (line[sharp] == '#') thread.add(line.substr(sharp));
   }
   frames += thread.text();
-  if (!frames.empty()) return frames;
+  if (!frames.empty()) return frames + own_words;
   for (const std::string& line : text::split(text::trim(text), '\n'))
     frames += "      " + text::printable(line, "\t") + "\n";
   return frames;

@@ -65,14 +65,19 @@ void Usage::take_spent(int rank, std::string_view parcel) {
     its.inside_ns += spent.total_ns;
     if (waits_for_others(name)) its.waiting_ns += spent.total_ns;
   }
+  if (!parcel.empty()) ++left_out_;
 }
 
 void Usage::take_sent(int rank, std::string_view lines) {
   for (const std::string& line : text::split(lines, '\n')) {
+    if (line.empty()) continue;
     const auto words = text::split(line, '\t');
-    if (words.size() != 4) continue;
-    const auto peer = text::parse_int(words[0]);
-    if (!peer || *peer < 0 || static_cast<std::size_t>(*peer) >= hosts_.size()) continue;
+    const auto peer = words.size() == 4 ? text::parse_int(words[0]) : std::nullopt;
+    if (!peer || *peer < 0 || static_cast<std::size_t>(*peer) >= hosts_.size()) {
+      ++left_out_;
+      continue;
+    }
+    if (!names_.takes(rank, words[1])) continue;
     const std::string& from = hosts_[static_cast<std::size_t>(rank)];
     Link& link = links_[from + " -> " + hosts_[static_cast<std::size_t>(*peer)] + "\t" + words[1]];
     link.messages += static_cast<std::uint64_t>(text::parse_int(words[2]).value_or(0));
@@ -135,10 +140,16 @@ std::string Usage::links_table() const {
 }
 
 std::string Usage::report() const {
-  if (calls_.empty()) return "    no rank told of any MPI call (it must reach MPI_Finalize)\n";
+  std::string nonsense = names_.complaint();
+  if (left_out_ > 0)
+    nonsense += std::to_string(left_out_) +
+                " of the parcels and lines in which ranks tell this "
+                "made no sense: they are left out\n";
+  if (calls_.empty())
+    return "    no rank told of any MPI call (it must reach MPI_Finalize)\n" + nonsense;
   return "  time in MPI calls\n" + calls_table() +
          "  by rank (waiting: in calls that end only when " + "others do their part)\n" +
-         ranks_table() + (links_.empty() ? "" : "  messages by link\n") + links_table();
+         ranks_table() + (links_.empty() ? "" : "  messages by link\n") + links_table() + nonsense;
 }
 
 }  // namespace tutti::launch::job

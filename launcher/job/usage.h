@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "control/messages.h"
+#include "job/links.h"
 
 namespace tutti::launch::job {
 
@@ -43,6 +44,8 @@ class Usage {
   std::map<std::string, Call> calls_;
   std::map<int, Rank> ranks_;
   std::map<std::string, Link> links_;  // "a -> b" TAB "tcp"
+  LinkNames names_;
+  std::uint64_t left_out_ = 0;  // parcels, or lines of them
 };
 
 // --trace: the format of Chrome's tracing, which Perfetto opens: a process a host, a track a rank.

@@ -135,7 +135,7 @@ void Pmi1Server::get(std::size_t local, const Pmi1Command& command) {
 }
 
 void Pmi1Server::barrier(std::size_t local) {
-  clients_.at(local).waits = true;
+  if (std::exchange(clients_.at(local).waits, true)) return;  // it says so again
   for (const Client& client : clients_)
     if (client.served && !client.waits) return;
   control::Gather part;

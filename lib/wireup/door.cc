@@ -19,7 +19,6 @@
 namespace tutti::wireup {
 namespace {
 
-constexpr int kDoorPatienceS = 60;
 constexpr int kDoorTries = 5;
 
 // Why this process asks.
@@ -44,8 +43,22 @@ std::optional<DoorSecrets> secrets_in(const std::string& text) {
   return secrets;
 }
 
+// Nobody answers there. `why_not`: what is known of it.
+tl::unexpected<Error> unanswered(const std::string& path, DoorWish wish,
+                                 const std::string& why_not) {
+  return fail(Code::other, why(wish) + ", and its daemon's " + path +
+                               " does not answer: " + why_not + "; has the job ended?");
+}
+
+// What is wrong with a connection; that it waited in vain is an error, too.
+std::string words_of(int error, int patience_s) {
+  if (error == EAGAIN) return "nothing came within " + std::to_string(patience_s) + " s";
+  return std::strerror(error);
+}
+
 // Why the door cannot be reached, and what to try.
-tl::unexpected<Error> unreachable(const std::string& path, DoorWish wish, int error) {
+tl::unexpected<Error> unreachable(const DoorWay& way, DoorWish wish, int error) {
+  const std::string& path = way.path;
   const std::string folder = path.substr(0, path.rfind('/'));
   const std::string what = why(wish) + ", and its daemon's " + path;
   if (error == ENOENT || error == ENOTDIR)
@@ -57,8 +70,7 @@ tl::unexpected<Error> unreachable(const std::string& path, DoorWish wish, int er
                                  " may not be reached by this user; let it search the folders "
                                  "above " +
                                  folder + " (TMPDIR of prun chooses another)");
-  return fail(Code::other,
-              what + " does not answer: " + std::strerror(error) + "; has the job ended?");
+  return unanswered(path, wish, words_of(error, way.patience_s));
 }
 
 // The connection waits this long for anything; 0: for ever.
@@ -73,8 +85,9 @@ struct Visit {
   UniqueFd line;
   DoorSecrets secrets;
 };
-Result<Visit> visit(const std::string& path, const std::string& key, DoorWish wish) {
-  const auto secrets = secrets_in(key);
+Result<Visit> visit(const DoorWay& way, DoorWish wish) {
+  const auto secrets = secrets_in(way.key);
+  const std::string& path = way.path;
   sockaddr_un address{};
   if (!secrets || path.size() >= sizeof address.sun_path)
     return fail(Code::other, why(wish) + ", and " + kDoorVariable + " or " + kDoorKeyVariable +
@@ -82,30 +95,30 @@ Result<Visit> visit(const std::string& path, const std::string& key, DoorWish wi
   address.sun_family = AF_UNIX;
   path.copy(address.sun_path, path.size());
   Visit made{UniqueFd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)), *secrets};
-  if (!made.line.is_open()) return unreachable(path, wish, errno);
-  limit(made.line.get(), kDoorPatienceS);
+  if (!made.line.is_open()) return unreachable(way, wish, errno);
+  limit(made.line.get(), way.patience_s);
   if (::connect(made.line.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-    return unreachable(path, wish, errno);
+    return unreachable(way, wish, errno);
   return made;
 }
 
 // Code::pending: the connection ended before an answer.
-tl::unexpected<Error> broken(int error) {
+tl::unexpected<Error> broken(int error, int patience_s) {
   const bool has_ended = error == EPIPE || error == ECONNRESET;
   return has_ended
              ? fail(Code::pending,
                     "who answers there hung up: no rank of this job is known there by this key")
-             : fail(Code::other, std::strerror(error));
+             : fail(Code::other, words_of(error, patience_s));
 }
 
 // What whoever answers there says, once it has proved itself. Errors: Code::access, it has not;
-// else errno says what is wrong with the connection.
-Result<DoorTold> hear_answer(UniqueFd line, const DoorSecrets& secrets, DoorAnswer* answer) {
+// else what is wrong with the connection.
+Result<DoorTold> hear_answer(UniqueFd line, const DoorSecrets& secrets, int patience_s,
+                             DoorAnswer* answer) {
   std::array<char, sizeof(DoorAnswer) + kDoorMostText> room{};
   DoorTold told;
   const ssize_t got = receive_with_fd(line.get(), room.data(), room.size(), &told.fd);
-  if (got < 0) return broken(errno);
-  if (got == 0) return broken(ECONNRESET);
+  if (got <= 0) return broken(got < 0 ? errno : ECONNRESET, patience_s);
   const auto bytes = static_cast<std::size_t>(got);
   if (bytes >= sizeof *answer) std::memcpy(answer, room.data(), sizeof *answer);
   // Only the other side knows the second half of the key: nobody else's file is mapped.
@@ -149,19 +162,21 @@ Result<Entered> enter_door(const std::string& path, const std::string& key, int 
 Result<DoorTold> ask_daemon(const DoorWay& way, DoorWish wish, std::string_view body, int fd) {
   // A crowd of others at the door may push a visitor out before it is heard.
   for (int tries_left = kDoorTries;; --tries_left) {
-    TUTTI_TRY(made, visit(way.path, way.key, wish));
-    auto told = ask_over(std::move(made.line), made.secrets, ask_of(way.local, wish), body, fd);
-    if (!told && told.error().code == Code::other) return unreachable(way.path, wish, errno);
+    TUTTI_TRY(made, visit(way, wish));
+    auto told = ask_over(std::move(made.line), made.secrets, ask_of(way.local, wish), body, fd,
+                         way.patience_s);
+    if (!told && told.error().code == Code::other)
+      return unanswered(way.path, wish, told.error().text);
     if (told || told.error().code != Code::pending || tries_left == 1) return told;
   }
 }
 
 Result<DoorTold> ask_over(UniqueFd line, const DoorSecrets& secrets, DoorAsk ask,
-                          std::string_view body, int fd) {
-  limit(line.get(), kDoorPatienceS);
-  if (!say(line.get(), ask, secrets, body, fd)) return broken(errno);
+                          std::string_view body, int fd, int patience_s) {
+  limit(line.get(), patience_s);
+  if (!say(line.get(), ask, secrets, body, fd)) return broken(errno, patience_s);
   DoorAnswer answer{};
-  TUTTI_TRY(told, hear_answer(std::move(line), secrets, &answer));
+  TUTTI_TRY(told, hear_answer(std::move(line), secrets, patience_s, &answer));
   if (answer.refused != 0) return fail(Code::arg, text::printable(told.body));
   return told;
 }

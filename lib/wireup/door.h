@@ -12,6 +12,9 @@
 
 namespace tutti::wireup {
 
+// How long a door, and who answers there, is waited for.
+inline constexpr int kDoorPatienceS = 60;
+
 struct Entered {
   UniqueFd segment;
   UniqueFd control;
@@ -33,10 +36,11 @@ struct DoorTold {
 struct DoorWay {
   std::string path, key;
   int local;
+  int patience_s = kDoorPatienceS;
 };
 Result<DoorTold> ask_daemon(const DoorWay& way, DoorWish wish, std::string_view body, int fd);
 // The same over a connection to whoever shares. Errors are not whole sentences.
 Result<DoorTold> ask_over(UniqueFd line, const DoorSecrets& secrets, DoorAsk ask,
-                          std::string_view body, int fd);
+                          std::string_view body, int fd, int patience_s = kDoorPatienceS);
 
 }  // namespace tutti::wireup

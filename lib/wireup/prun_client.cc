@@ -17,6 +17,7 @@
 #include <optional>
 
 #include "base/clock.h"
+#include "base/kept_fd.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "wireup/address_wait.h"
@@ -62,9 +63,9 @@ class PrunClient final : public Wireup {
     message.msg_iov = parts;
     message.msg_iovlen = payload.empty() ? 1 : 2;
     for (;;) {
+      if (!control_.is_there()) return without_channel();
       if (::sendmsg(control_.get(), &message, MSG_NOSIGNAL) >= 0) return {};
       if (errno == EINTR) continue;
-      if (errno == EBADF || errno == ENOTSOCK) return without_channel();
       return fail(Code::other, std::string("the daemon of this host is gone: ") +
                                    std::strerror(errno) + "; the job is ending");
     }
@@ -108,10 +109,7 @@ class PrunClient final : public Wireup {
 
   void abort(int status, std::string_view reason, Blame blame) override {
     const RankSays what = blame == Blame::own ? RankSays::abort : RankSays::abort_after;
-    // Another file of the program's may have that number by now.
-    const Result<void> told = is_channel(control_.get())
-                                  ? say(what, status, reason.substr(0, kMaxRankPayload))
-                                  : Result<void>(without_channel());
+    const Result<void> told = say(what, status, reason.substr(0, kMaxRankPayload));
     // The daemon ends this process; the pause bounds how long we rely on it.
     if (told) ::sleep(10);
     if (!told)
@@ -129,9 +127,15 @@ class PrunClient final : public Wireup {
   void lost_peer() override { (void)say(RankSays::lost_peer, 0, {}); }
 
   void report_links(std::string_view lines) override {
-    // A report that cannot be delivered is not worth failing for: the daemon's end is reported
-    // by whoever needs the daemon next.
-    (void)say(RankSays::links, 0, lines.substr(0, kMaxRankPayload));
+    // Whole lines, of many ranks in many messages. A report that cannot be delivered is not worth
+    // failing for: the daemon's end is reported by whoever needs the daemon next.
+    while (!lines.empty()) {
+      std::size_t end = lines.size();
+      if (end > kMaxRankPayload) end = lines.rfind('\n', kMaxRankPayload - 1) + 1;
+      if (end == 0) end = kMaxRankPayload;
+      if (!say(RankSays::links, 0, lines.substr(0, end))) return;
+      lines.remove_prefix(end);
+    }
   }
 
   void report_use(Use use, std::string_view payload) override {
@@ -153,9 +157,9 @@ class PrunClient final : public Wireup {
     explicit SharedLine(UniqueFd to) : line(std::move(to)) {}
     // Children may hold it, too; they withdraw nothing.
     ~SharedLine() override {
-      if (::getpid() == pid) ::shutdown(line.get(), SHUT_RDWR);
+      if (::getpid() == pid && line.is_there()) ::shutdown(line.get(), SHUT_RDWR);
     }
-    UniqueFd line;
+    KeptFd line;
     const pid_t pid = ::getpid();
   };
   Result<Shared> hand_to_host(int fd, const Takers& to) override {
@@ -180,7 +184,7 @@ class PrunClient final : public Wireup {
     return ask_daemon(door_, wish, {static_cast<const char*>(body), bytes}, fd);
   }
 
-  UniqueFd control_;
+  KeptFd control_;      // another file of the program's may have its number by now
   const DoorWay door_;  // no path: there is none
 };
 

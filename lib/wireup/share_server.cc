@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -17,6 +16,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "base/log.h"
 #include "base/pass_fd.h"
 #include "base/shortage.h"
 #include "wireup/door.h"
@@ -26,7 +26,12 @@ namespace {
 
 constexpr int kVisitorMs = 1000;  // for one of our own user to say what it wants
 constexpr useconds_t kServerRestUs = 100'000;
+constexpr int kDoorLookMs = 1000;  // whether the program has closed it behind our back
 constexpr time_t kTakePatienceS = 60;
+constexpr const char* kNoDoor =
+    "this process has closed descriptors that it did not open, and with them the door at which its "
+    "neighbours take the files that it shares: they get none any more; whoever closes all "
+    "(closefrom, a loop) does so before MPI_Init";
 
 struct ServerName {
   sockaddr_un at{};
@@ -96,14 +101,13 @@ Result<std::shared_ptr<ShareServer>> ShareServer::start(std::shared_ptr<const Se
   if (::getrandom(&place, sizeof place, 0) != static_cast<ssize_t>(sizeof place))
     return fail(Code::other, "the kernel gives no random numbers");
   std::shared_ptr<ShareServer> made(new ShareServer(std::move(segment), local, place));
-  made->listener_.reset(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  made->end_.reset(::eventfd(0, EFD_CLOEXEC));
+  UniqueFd listener(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const ServerName name = name_of(place);
-  if (!made->listener_.is_open() || !made->end_.is_open() ||
-      ::bind(made->listener_.get(), reinterpret_cast<const sockaddr*>(&name.at), name.length) !=
-          0 ||
-      ::listen(made->listener_.get(), 1024) != 0)
+  if (!listener.is_open() ||
+      ::bind(listener.get(), reinterpret_cast<const sockaddr*>(&name.at), name.length) != 0 ||
+      ::listen(listener.get(), 1024) != 0)
     return fail(Code::other, std::string("no socket to share files by: ") + std::strerror(errno));
+  made->listener_ = KeptFd(std::move(listener));
   made->thread_ = QuietThread([server = made.get()] { server->work(); });
   if (!made->thread_.joinable())
     return fail(Code::other, std::string("no thread to share files by; ") + kMoreThreads);
@@ -116,25 +120,27 @@ ShareServer::~ShareServer() {
     thread_.detach();
     return;
   }
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const auto told = ::write(end_.get(), &one, sizeof one);
+  is_over_.store(true, std::memory_order_release);
+  if (listener_.is_there()) ::shutdown(listener_.get(), SHUT_RDWR);  // children may hold it, too
   thread_.join();
-  ::shutdown(listener_.get(), SHUT_RDWR);  // children may hold it, too
+}
+
+int ShareServer::wait_for_visitor() const {
+  pollfd look{listener_.get(), POLLIN, 0};
+  const int ready = ::poll(&look, 1, kDoorLookMs);
+  if (ready < 0 && errno != EINTR) ::usleep(kServerRestUs);
+  return ready;
 }
 
 void ShareServer::work() {
-  for (;;) {
-    std::array<pollfd, 2> look{{{listener_.get(), POLLIN, 0}, {end_.get(), POLLIN, 0}}};
-    if (::poll(look.data(), look.size(), -1) < 0) {
-      if (errno != EINTR) ::usleep(kServerRestUs);
-      continue;
-    }
-    if (look[1].revents != 0) return;
-    if (look[0].revents == 0) continue;
+  for (int ready = 0;; ready = wait_for_visitor()) {
+    if (is_over_.load(std::memory_order_acquire)) return;
+    if (!listener_.is_there()) return log::warn(kNoDoor);
+    if (ready <= 0) continue;
     const UniqueFd visitor(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (visitor.is_open())
       serve(visitor.get());
-    else if (is_shortage(errno))
+    else if (errno != EAGAIN)
       ::usleep(kServerRestUs);
   }
 }
@@ -171,6 +177,7 @@ void ShareServer::serve(int visitor) {
 
 Result<Shared> ShareServer::share(const std::shared_ptr<ShareServer>& server, int fd,
                                   const Takers& to) {
+  if (!server->listener_.is_there()) return fail(Code::other, kNoDoor);
   UniqueFd file(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
   if (!file.is_open())
     return fail(Code::no_mem, std::string("a file cannot be shared: ") + std::strerror(errno));

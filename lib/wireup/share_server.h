@@ -3,11 +3,12 @@
 // wireup.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 
+#include "base/kept_fd.h"
 #include "base/quiet_thread.h"
-#include "base/unique_fd.h"
 #include "wireup/share_store.h"
 
 namespace tutti::wireup {
@@ -34,12 +35,14 @@ class ShareServer {
   struct Held;
   ShareServer(std::shared_ptr<const Segment> segment, int local, std::uint64_t place);
   void work();
+  int wait_for_visitor() const;
   void serve(int visitor);
 
   std::shared_ptr<const Segment> segment_;
   int local_;
   int pid_;  // a child of fork has no thread to wait for
-  UniqueFd listener_, end_;
+  KeptFd listener_;
+  std::atomic<bool> is_over_{false};  // release by the destructor, acquire by the thread
   std::mutex mutex_;
   ShareStore store_;  // guarded by mutex_
   QuietThread thread_;

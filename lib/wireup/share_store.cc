@@ -58,7 +58,7 @@ Result<ShareKey> ShareStore::add(int sharer, std::uint32_t generation, const Tak
       static_cast<ssize_t>(sizeof made.key.secret))
     return fail(Code::other, "the kernel gives no random numbers");
   made.to = to;
-  made.fd = std::move(file);
+  made.fd = KeptFd(std::move(file));
   const ShareKey key = made.key;
   files_.emplace(key.number, std::move(made));
   return key;
@@ -76,13 +76,16 @@ Result<int> ShareStore::find(int taker, std::uint32_t generation, const ShareKey
     return fail(Code::arg, "it belongs to another MPI program of the job");
   if (!file.to.has(static_cast<std::size_t>(taker)))
     return fail(Code::access, "it is shared with other ranks only");
+  if (!file.fd.is_there())
+    return fail(Code::other,
+                "its sharer has closed descriptors that it did not open, this one too");
   return file.fd.get();
 }
 
 UniqueFd ShareStore::remove(std::uint32_t number) {
   const auto found = files_.find(number);
   if (found == files_.end()) return {};
-  UniqueFd file = std::move(found->second.fd);
+  UniqueFd file = found->second.fd.release();
   files_.erase(found);
   return file;
 }

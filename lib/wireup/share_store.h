@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <map>
 
+#include "base/kept_fd.h"
 #include "base/result.h"
-#include "base/unique_fd.h"
 #include "wireup/share.h"
 
 namespace tutti::wireup {
@@ -35,7 +35,7 @@ class ShareStore {
   struct File {
     ShareKey key;
     Takers to;
-    UniqueFd fd;
+    KeptFd fd;
   };
   std::uint32_t host_;
   std::uint64_t place_;

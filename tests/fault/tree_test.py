@@ -5,12 +5,14 @@ Usage: tree_test.py PRUN. All hosts are names of one private ssh server on loopb
 """
 import os
 import pwd
+import signal
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
-from jobs import Job, Sshd, no_ssh_server, wait_until
+from jobs import Job, Sshd, most_kib, no_ssh_server, parent_of, processes_with, stat_of, wait_until
 
 HOSTS = 36
+MOST_KIB = 100 << 10
 
 
 def finish(job, what, status, words=""):
@@ -29,25 +31,63 @@ def everybody_runs(prun, way, what):
     assert lines == expected, f"{what}: {expected - lines} missing\n{job.said()}"
 
 
-def relay_lost(prun, way):
-    job = Job(prun, way, ["sh", "-c", "echo up; exec sleep 1000"], ranks=HOSTS)
-    wait_until(lambda: job.said().count("up\n") >= HOSTS or job.prun.poll() is not None, "all ranks")
-    # A relay is a daemon with ssh children: the parent of an ssh that is not prun's.
-    relays = set()
+def relays():
+    """A relay is a daemon with ssh children: the parent of an ssh that is not prun's."""
+    found = set()
     for pid in os.listdir("/proc"):
         try:
             with open(f"/proc/{pid}/cmdline", "rb") as file:
                 is_ssh = file.read().startswith(b"ssh\0")
-            with open(f"/proc/{pid}/stat") as file:
-                parent = int(file.read().rsplit(")", 1)[1].split()[1])
-            with open(f"/proc/{parent}/cmdline", "rb") as file:
+            with open(f"/proc/{parent_of(pid)}/cmdline", "rb") as file:
                 if is_ssh and b"prund" in file.read():
-                    relays.add(parent)
+                    found.add(parent_of(pid))
         except (OSError, ValueError):
             continue
-    assert relays, "no daemon started other daemons"
-    job.kill(min(relays))
+    assert found, "no daemon started other daemons"
+    return found
+
+
+def relay_lost(prun, way):
+    job = Job(prun, way, ["sh", "-c", "echo up; exec sleep 1000"], ranks=HOSTS)
+    wait_until(lambda: job.said().count("up\n") >= HOSTS or job.prun.poll() is not None, "all ranks")
+    job.kill(min(relays()))
     finish(job, "a relay killed: its hosts go with it, the job ends", 206, "daemon was lost")
+
+
+FLOODS = f"""
+import os, socket, struct, time
+if os.environ["RANK"] != "{HOSTS - 1}":
+    time.sleep(1000)
+daemon = socket.socket(fileno=int(os.environ["TUTTI_CONTROL_FD"]))
+word = struct.pack("=IiI", 10, 0, 60000) + bytes(60000)
+print("it speaks", flush=True)
+while True:
+    daemon.send(word)
+"""
+
+
+def relay_is_flooded(prun, way):
+    """A rank behind a relay speaks without end while prun takes nothing: it waits itself at last, and nobody grows."""
+    job = Job(prun, way, [sys.executable, "-c", FLOODS], ranks=HOSTS)
+    wait_until(lambda: "it speaks" in job.said() or job.prun.poll() is not None, "the rank")
+    between = relays()
+    job.prun.send_signal(signal.SIGSTOP)
+    try:
+        speakers, seen = [pid for pid, words in processes_with(job.mark).items() if "it speaks" in words], []
+
+        def stands():
+            seen.append([stat_of(pid)[11:13] for pid in speakers])
+            return len(seen) > 200 and seen[-200] == seen[-1] or grown()
+
+        def grown():
+            return [most for pid in between if (most := most_kib(pid)) > MOST_KIB]
+        wait_until(stands, "the rank to wait")
+        too_much = grown()
+    finally:
+        job.prun.send_signal(signal.SIGCONT)
+        job.prun.send_signal(signal.SIGTERM)
+    assert not too_much, f"a flooded relay: {too_much} KiB\n{job.said()}"
+    finish(job, "a relay that prun does not listen to", 143)
 
 
 def nobody_reaches_all(prun, server, names):
@@ -77,6 +117,7 @@ def main():
         job = Job(prun, way, ["sh", "-c", f"test $RANK = {HOSTS - 1} && exit 9; exec sleep 1000"], ranks=HOSTS)
         finish(job, "a rank behind a relay fails", 9, f"rank {HOSTS - 1} on host host{HOSTS - 1}")
         relay_lost(prun, way)
+        relay_is_flooded(prun, way)
         # An ssh that works from the head only: the head reaches every host itself then, as the same user.
         only_head, user = server.path("ssh-from-head"), pwd.getpwuid(os.geteuid()).pw_name
         with open(only_head, "w") as file:

@@ -30,7 +30,7 @@ for files in (4, 6, 8):
     assert none.returncode == 19 and "out of file descriptors" in said, f"{none.returncode}\n{said}"
 print("no file for a connection: ok", flush=True)
 
-for end in (900, 1024):  # with its connection to its daemon, too
+for end in ("900", "900 opens", "1024"):  # with its connection to its daemon, too
     closed = start(1024, ranks=2, closes=end)
     try:
         said = closed.communicate(timeout=LIMIT_S)[0]

@@ -8,18 +8,13 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
-from jobs import LIMIT_S, parent_of, processes_with, stat_of, wait_until  # noqa: E402
+from jobs import LIMIT_S, most_kib, parent_of, processes_with, stat_of, wait_until  # noqa: E402
 
 PRUN, WORDS = map(os.path.abspath, sys.argv[1:])
 ADDRESS, LINKS, REMARK, CALL, UNKNOWN = 2, 5, 9, 10, 77  # wireup/protocol.h
 BYTES, PARCELS = 60000, 4000  # 240 MB in all
 MOST_KIB = 100 << 10
 ENOUGH_TICKS = 100  # of the processor, spent with speaking before it is looked who has grown
-
-
-def most_kib(pid):
-    with open(f"/proc/{pid}/status") as file:
-        return int(next(line for line in file if line.startswith("VmHWM")).split()[1])
 
 
 class Run:
@@ -77,6 +72,8 @@ def endless(folder, what, says, size):
         open(f"{folder}/go", "w").close()
         wait_until(lambda: "rank 1 is heard" in run.said(), f"the other rank beside {what}")
         assert not run.grown(), f"{what}: {run.grown()} KiB"
+        told = run.said().count("gives its addresses more than 16 times; the rest is not passed on")
+        assert told == (says == ADDRESS), f"{what}: told {told} times"
     finally:
         os.path.exists(f"{folder}/go") and os.remove(f"{folder}/go")
         run.end()
@@ -116,6 +113,79 @@ def at_the_door():
     print("good: a rank that enters without end", flush=True)
 
 
+VISITS = """
+import os, signal, socket, struct
+key, local = bytes.fromhex(os.environ["TUTTI_DOOR_KEY"]), 0
+own = os.fstat(int(os.environ["TUTTI_SEGMENT_FD"])).st_ino
+daemon = socket.socket(fileno=int(os.environ["TUTTI_CONTROL_FD"]))
+
+
+def visit(wish):
+    one = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    one.settimeout(30)
+    one.connect(os.environ["TUTTI_DOOR"])
+    one.send(struct.pack("=IIiI16s", 0x74645231, wish, local, 0, key[:16]))
+    return one
+
+
+def segment(wish):
+    with visit(wish) as one:
+        return os.fstat(socket.recv_fds(one, 4096, 1)[1][0]).st_ino
+
+
+for says in (1, 3):  # joined, finalized
+    daemon.send(struct.pack("=IiI", says, os.getpid(), 0))
+os.kill(os.getppid(), signal.SIGSTOP)
+visit(2).close()  # of a process that is killed meanwhile, before its daemon hears it
+os.kill(os.getppid(), signal.SIGCONT)
+print("the same program" if segment(1) == own else "another", "then", "the next" if segment(2) != own else "the same", flush=True)
+"""
+
+
+def dead_at_the_door():
+    """Who asked for a rank's next program and has died since is not that program."""
+    job = subprocess.run([PRUN, "-np", "1", sys.executable, "-c", VISITS], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                         stderr=subprocess.STDOUT, text=True, timeout=LIMIT_S)
+    assert job.stdout.startswith("the same program then the next\n"), f"status {job.returncode}\n{job.stdout}"
+    print("good: a visitor that died", flush=True)
+
+
+ABORTS = """
+import os, socket, sys, time
+launcher = socket.socket(fileno=int(os.environ["PMI_FD"]))
+while not os.path.exists(sys.argv[1] + "/stopped"):
+    time.sleep(0.01)
+for _ in range(400):
+    launcher.sendall(b"cmd=abort exitcode=7 message=" + b"x" * 500000 + b"\\n")
+open(sys.argv[1] + "/said", "w").close()
+time.sleep(600)
+"""
+
+
+def aborts_without_end(folder):
+    """By another MPI's words, whose texts may be long, while prun takes none."""
+    mark = f"words-{os.getpid()}-aborts"
+    job = subprocess.Popen([PRUN, "-np", "1", sys.executable, "-c", ABORTS, folder],
+                           env=dict(os.environ, TUTTI_TEST_MARK=mark), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                           stderr=subprocess.STDOUT, text=True)
+    try:
+        rank = wait_until(lambda: [pid for pid, words in processes_with(mark).items() if words.startswith(sys.executable)],
+                          "the rank")[0]
+        job.send_signal(signal.SIGSTOP)
+        open(f"{folder}/stopped", "w").close()
+        wait_until(lambda: os.path.exists(f"{folder}/said"), "the rank to speak")
+        kib = most_kib(parent_of(rank))
+        job.send_signal(signal.SIGCONT)
+        said, _ = job.communicate(timeout=LIMIT_S)
+        assert kib < MOST_KIB, f"aborts: {kib} KiB"
+        assert job.returncode == 7 and "says that it aborts more than 16 times" in said, f"{job.returncode}\n{said[:2000]}"
+    finally:
+        job.send_signal(signal.SIGCONT)
+        job.terminate()
+    wait_until(lambda: not processes_with(mark), "all of it to end")
+    print("good: a rank that aborts without end", flush=True)
+
+
 def while_prun_stands(folder):
     run, seen = Run(folder, CALL, BYTES, PARCELS), []
     try:
@@ -141,7 +211,10 @@ def main():
             endless(folder, what, says, size)
     with tempfile.TemporaryDirectory() as folder:
         while_prun_stands(folder)
+    with tempfile.TemporaryDirectory() as folder:
+        aborts_without_end(folder)
     at_the_door()
+    dead_at_the_door()
 
 
 main()

@@ -51,6 +51,12 @@ def parent_of(pid):
     return int((stat_of(pid) or [0, 0])[1])
 
 
+def most_kib(pid):
+    """Of memory, that it has had at a time."""
+    with open(f"/proc/{pid}/status") as file:
+        return int(next(line for line in file if line.startswith("VmHWM")).split()[1])
+
+
 def ancestors(pid):
     """Of a process, nearest first; itself is not one."""
     found = []

@@ -98,7 +98,7 @@ void Attempt::begin_round(std::int64_t now) {
 
 bool Attempt::is_long_without_answer(std::int64_t now) {
   if (has_won() || failed_ || is_short_ || now < complain_at_ns_) return false;
-  if (is_talking()) return false;
+  if (was_answered()) return false;
   complain_at_ns_ = now + kSilenceNs;
   return true;
 }
@@ -106,6 +106,13 @@ bool Attempt::is_long_without_answer(std::int64_t now) {
 bool Attempt::is_talking() const {
   return has_won() || std::any_of(tries_.begin(), tries_.end(), [](const auto& one) {
            return one->state == Try::State::shaking;
+         });
+}
+
+// The kernel takes connections for a process that stands, or that may open no file for them.
+bool Attempt::was_answered() const {
+  return has_won() || std::any_of(tries_.begin(), tries_.end(), [](const auto& one) {
+           return one->state == Try::State::shaking && one->handshake.is_challenged();
          });
 }
 
@@ -149,6 +156,7 @@ bool Attempt::introduce(Try& one) {
   if (!send_whole(one.fd.get(), one.handshake.hello()))
     return end(one, TryEnd::turned_away, "it closed the connection"), false;
   one.state = Try::State::shaking;
+  outcomes_[one.candidate] = "connected, and it says nothing";
   introduced_ = true;
   poller_.change(one.fd.get(), EPOLLIN);
   return true;

@@ -51,6 +51,7 @@ class Attempt {
   // that is full for a moment does so once.
   bool is_turned_away() const { return rounds_turned_away_ >= 3; }
   bool is_talking() const;                           // the peer may be about to take it
+  bool was_answered() const;                         // by the peer itself: it will go on by MPI
   bool lacks_files() const { return lacks_files_; }  // is_short, by this process's own limit
   // Whether the peer may have seen who we are: then it decides, too, which connection stays.
   bool has_introduced_itself() const { return introduced_; }

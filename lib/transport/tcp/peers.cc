@@ -76,13 +76,16 @@ Result<void> Peers::listen(Family family, const std::string& interfaces) {
   if (interfaces_.empty() && !wanted.is_empty())
     return fail(Code::arg, "TUTTI_INTERFACES=" + interfaces + ": none of those is up here");
   if (interfaces_.empty()) return fail(Code::other, "no network interface is up");
-  std::size_t used[2] = {0, 0};
+  std::size_t used[2] = {0, 0}, beyond = 0;
   std::string why;
   std::vector<SocketAddress> addresses;
   // Where we are not published we do not listen.
   for (const Interface& each : interfaces_) {
     std::size_t& count = used[each.address.is_ipv6 ? 1 : 0];
-    if (count == kMostAddresses) continue;
+    if (count == kMostAddresses) {
+      ++beyond;
+      continue;
+    }
     const auto port = reception_.open(each.address);
     if (!port) {
       why = port.error().text;
@@ -93,6 +96,10 @@ Result<void> Peers::listen(Family family, const std::string& interfaces) {
     addresses.back().port = *port;
   }
   if (addresses.empty()) return fail(Code::other, "cannot listen: " + why);
+  if (beyond > 0)
+    log::explain("tcp gives others " + std::to_string(addresses.size()) +
+                 " addresses of this host, and not " + std::to_string(beyond) +
+                 " more; TUTTI_INTERFACES says which");
   TUTTI_DO(reception_.begin());
   if (!poller_.add(reception_.bell(), EPOLLIN, &bell_))
     return fail(Code::other, "out of file descriptors");

@@ -23,7 +23,8 @@ class Poller {
   Poller() : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {}
   bool is_open() const { return epoll_.is_open(); }
   int fd() const { return epoll_.get(); }
-  // The program has closed the descriptor; its number may be another file's.
+  // The program has closed the descriptor; its number may be another file's, an epoll of the
+  // program's perhaps.
   bool is_lost() const { return is_lost_; }
 
   // watched may be null: then readiness only ends a wait.
@@ -51,7 +52,9 @@ class Poller {
     if (ready < 0 && errno != EINTR) is_lost_ = true;
     for (int i = 0; i < ready; ++i) {
       const epoll_event& event = events[static_cast<std::size_t>(i)];
-      const auto found = watched_.find(event.data.fd);
+      is_lost_ = is_lost_ || (event.data.u64 & ~kNumber) != kOurs;
+      if (is_lost_) return 0;
+      const auto found = watched_.find(static_cast<int>(event.data.u64 & kNumber));
       if (found != watched_.end() && found->second != nullptr)
         found->second->on_ready(event.events);
     }
@@ -59,10 +62,13 @@ class Poller {
   }
 
  private:
+  // What each event carries besides its descriptor's number: no other epoll's does.
+  static constexpr std::uint64_t kOurs = 0x7475747400000000, kNumber = 0xffffffff;
+
   bool control(int operation, int fd, std::uint32_t events) {
     epoll_event event{};
     event.events = events;
-    event.data.fd = fd;
+    event.data.u64 = kOurs | static_cast<std::uint32_t>(fd);
     return ::epoll_ctl(epoll_.get(), operation, fd, &event) == 0;
   }
 

@@ -135,6 +135,30 @@ TEST_CASE("a silent peer is noticed by its missing heartbeats", "[control]") {
   CHECK(reason.find("silent") != std::string::npos);
 }
 
+TEST_CASE("a channel that is held reads nothing, which is no silence, and goes on", "[control]") {
+  Pair pair;
+  int got = 0;
+  std::string reason;
+  pair.b->open([&](Frame&&) { ++got; }, [&](const std::string& why) { reason = why; });
+  pair.a->open([](Frame&&) {}, [](const std::string&) {});
+  pair.b->keep_alive(10ms, 50ms);
+  pair.b->hold(true);
+  for (int i = 0; i < 100; ++i) pair.a->send(0, Output{i, 1, std::string(100'000, 'x')});
+  pair.loop.after(300ms, [&] { pair.loop.stop(); });
+  pair.loop.run();
+  CHECK((got == 0 && reason.empty()));
+  CHECK(pair.a->queued_bytes() > 5'000'000);
+  pair.b->keep_alive(0ms, 50ms);
+  pair.b->hold(false);
+  pair.a->on_drained([&] { pair.loop.post([&] { pair.loop.stop(); }); });
+  pair.loop.run();
+  while (got < 100 && reason.empty()) {
+    pair.loop.after(10ms, [&] { pair.loop.stop(); });
+    pair.loop.run();
+  }
+  CHECK(got == 100);
+}
+
 TEST_CASE("a regular file is always ready and stays blocking for its other users", "[control]") {
   Loop loop;
   std::FILE* file = std::tmpfile();

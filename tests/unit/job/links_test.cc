@@ -38,6 +38,18 @@ TEST_CASE("many ranks are summed up by pairs of hosts", "[job]") {
   CHECK(text.find("a -> a: shm x380\n") != std::string::npos);
 }
 
+TEST_CASE("names of links that no library has are left out, and who said them is told of",
+          "[job]") {
+  std::map<int, std::string> said{{0, "0\tself\titself\n1\t" + std::string(33, 'x') + "\twhy\n"}};
+  for (int i = 0; i < 9; ++i) said[1] += "0\tlink" + std::to_string(i) + "\twhy\n";
+  const std::string text = link_matrix(said, {"a", "a"});
+  CHECK(text.find("xxx") == std::string::npos);
+  CHECK(text.find("link7: why (1)\n") != std::string::npos);
+  CHECK(text.find("link8") == std::string::npos);
+  CHECK(text.find("ranks 0-1 named links that are none (more than 8, or of more than 32 bytes): "
+                  "they are left out\n") != std::string::npos);
+}
+
 TEST_CASE("peers that the job does not have are left out", "[job]") {
   for (const std::string peer : {"-1", "40", "2147483647", "4294967296"}) {
     const std::map<int, std::string> said{{0, peer + "\ttcp\twhy\n"}};

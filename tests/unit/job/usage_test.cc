@@ -37,6 +37,10 @@ TEST_CASE("parcels cut short or full of nonsense are left out", "[job][usage]") 
   usage.take(cut);
   usage.take({0, static_cast<int>(wireup::RankSays::sent), "x\ttcp\n9\ttcp\t1\t1\n\n"});
   CHECK(usage.report().find("no rank told") != std::string::npos);
+  CHECK(usage.report().find("3 of the parcels and lines") != std::string::npos);
+  usage.take(
+      {0, static_cast<int>(wireup::RankSays::sent), "0\t" + std::string(33, 'x') + "\t1\t1\n"});
+  CHECK(usage.report().find("rank 0 named links that are none") != std::string::npos);
   control::Used strange = parcel_of(0, 1, 1);
   strange.bytes.assign(sizeof(watch::Spent), '\xff');
   usage.take(strange);

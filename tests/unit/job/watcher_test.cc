@@ -288,6 +288,8 @@ TEST_CASE("ranks fold and stacks lose their addresses", "[watch]") {
         "      #1  g () at g.c:3\n      #0  f () at ../sysdeps/unix/f.S:38\n");
   CHECK(shorten_stack("#0  f () at ../sysdeps/unix/f.S:38\n#1  0x00cd in ?? ()\n") ==
         "      #0  f () at ../sysdeps/unix/f.S:38\n      #1  ?? ()\n");  // stripped
+  CHECK(shorten_stack("#0  f () at f.c:1\n\n(the tool says more than 250 KiB)") ==
+        "      #0  f () at f.c:1\n      (the tool says more than 250 KiB)\n");
   CHECK(shorten_stack("cannot attach\n") == "      cannot attach\n");
   CHECK(shorten_stack("cannot attach\nprun: no\n") == "      cannot attach\n      prun: no\n");
 }

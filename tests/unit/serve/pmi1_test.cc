@@ -85,6 +85,7 @@ TEST_CASE("a barrier waits for all ranks here and all hosts", "[serve]") {
   CHECK(bench.ask(0, "cmd=barrier_in\n").empty());
   CHECK(bench.gathers.empty());
   CHECK(bench.ask(1, "cmd=barrier_in\n").empty());
+  CHECK(bench.ask(1, "cmd=barrier_in\ncmd=barrier_in\n").empty());  // it waits already
   REQUIRE(bench.gathers.size() == 1);
   std::string theirs = "key of b";
   theirs += '\0';

@@ -119,6 +119,27 @@ TEST_CASE("a silent peer is waited for as long as its daemon says that it lives"
   CHECK(tried.complaints < 200);
 }
 
+TEST_CASE("a peer whose kernel alone answers is waited for, and told of", "[tcp]") {
+  const Challenging peer;
+  const Identity own = Tried::identity();
+  Poller poller;
+  const std::int64_t began = now_ns();
+  Attempt attempt(own, {1}, {peer.at}, poller, lives);
+  for (int i = 0; i < 1000 && !attempt.is_talking(); ++i) poller.serve(1);
+  REQUIRE(attempt.is_talking());
+  CHECK_FALSE(attempt.is_long_without_answer(began + 20 * kSecond));
+  CHECK(attempt.is_long_without_answer(began + 40 * kSecond));
+  CHECK_FALSE(attempt.is_long_without_answer(began + 41 * kSecond));  // once
+  CHECK(attempt.reasons().find("connected, and it says nothing") != std::string::npos);
+  // It has a descriptor for us at last; what it computes now may take its time.
+  Identity theirs = own;
+  theirs.rank = 1;
+  const UniqueFd link = peer.challenge(attempt, poller, theirs);
+  for (int i = 0; i < 1000 && !attempt.was_answered(); ++i) poller.serve(1);
+  CHECK(attempt.was_answered());
+  CHECK_FALSE(attempt.is_long_without_answer(began + 24 * 3600 * kSecond));
+}
+
 TEST_CASE("a network that is away is no answer of the peer's", "[tcp]") {
   SocketAddress away;  // the broadcast address: no stream leads there, "Network is unreachable"
   away.bytes = {255, 255, 255, 255};

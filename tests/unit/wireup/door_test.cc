@@ -19,6 +19,7 @@ namespace tutti::wireup {
 namespace {
 
 // A door that puts the first visitors out unheard, as it does where more come than it has room for.
+// With -1 of them it hears nobody, as that of a daemon that is stopped.
 class CrowdedDoor {
  public:
   explicit CrowdedDoor(int put_out) : listener_(::socket(AF_UNIX, SOCK_SEQPACKET, 0)) {
@@ -30,6 +31,7 @@ class CrowdedDoor {
     path().copy(at.sun_path, sizeof at.sun_path - 1);
     REQUIRE(::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0);
     REQUIRE(::listen(listener_.get(), 16) == 0);
+    if (put_out < 0) return;
     thread_ = std::thread([this, put_out] {
       for (int i = 0; i < put_out; ++i) UniqueFd(::accept(listener_.get(), nullptr, nullptr));
       serve(UniqueFd(::accept(listener_.get(), nullptr, nullptr)));
@@ -37,7 +39,7 @@ class CrowdedDoor {
   }
   ~CrowdedDoor() {
     ::shutdown(listener_.get(), SHUT_RDWR);
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
     ::unlink(path().c_str());
     ::rmdir(folder_.c_str());
   }
@@ -73,6 +75,14 @@ TEST_CASE("a rank that a crowd pushes out of its daemon's door comes again", "[w
   const auto entered = enter_door(door.path(), key(), 0, DoorWish::join);
   INFO((entered ? "" : entered.error().text));
   CHECK(entered);
+}
+
+TEST_CASE("a rank whose daemon does not answer gives up, and says after how long", "[wireup]") {
+  const CrowdedDoor silent(-1);
+  const auto told = ask_daemon({silent.path(), key(), 0, 1}, DoorWish::join, {}, -1);
+  REQUIRE_FALSE(told);
+  CHECK(told.error().text.find("does not answer: nothing came within 1 s") != std::string::npos);
+  CHECK(told.error().text.find('\n') == std::string::npos);
 }
 
 TEST_CASE("a rank that no door lets in says so after some tries", "[wireup]") {

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstring>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -37,6 +38,26 @@ Takers only(std::size_t local) {
 
 bool says(const Error& error, const char* what) {
   return error.text.find(what) != std::string::npos;
+}
+
+// Of this process, below a hundred.
+std::set<int> open_numbers() {
+  std::set<int> numbers;
+  for (int fd = 0; fd < 100; ++fd)
+    if (::fcntl(fd, F_GETFD) >= 0) numbers.insert(fd);
+  return numbers;
+}
+
+// A program that closes what it did not open, and opens files of its own by those numbers.
+std::vector<UniqueFd> close_all_but(const std::set<int>& own) {
+  std::vector<UniqueFd> files;
+  for (const int fd : open_numbers()) {
+    if (own.count(fd) > 0) continue;
+    const UniqueFd file(::memfd_create("the program's", MFD_CLOEXEC));
+    REQUIRE(::dup2(file.get(), fd) == fd);
+    files.emplace_back(fd);
+  }
+  return files;
 }
 
 ino_t number_of(int fd) {
@@ -163,6 +184,38 @@ TEST_CASE("ranks without a daemon share, by a door of their own", "[wireup][shar
   last.reset();
   CHECK(says(worlds[1]->take(key).error(), "shares nothing any more"));
   CHECK(number_of(taken->get()) == number_of(file.get()));
+}
+
+TEST_CASE("a program that closes descriptors behind us shares nothing any more, and keeps its own",
+          "[wireup][share]") {
+  auto worlds = in_threads({0, 0});
+  const UniqueFd file = file_of(4096, false);
+  const std::set<int> before = open_numbers();
+  std::optional<Shared> shared(std::move(*worlds[0]->share(file.get())));
+  const ShareKey key = shared->key();
+  const std::vector<UniqueFd> programs = close_all_but(before);
+  CHECK(programs.size() == 2);  // a door and a file
+  const auto taken = worlds[1]->take(key);
+  REQUIRE_FALSE(taken);
+  CHECK(taken.error().text.find('\n') == std::string::npos);
+  CHECK(says(worlds[0]->share(file.get()).error(), "has closed descriptors that it did not open"));
+  shared.reset();
+  worlds[0].reset();  // its thread ends
+  for (const UniqueFd& one : programs) CHECK(::fcntl(one.get(), F_GETFD) >= 0);
+}
+
+TEST_CASE("a file that the program closes behind us is given to nobody, nor the next by its number",
+          "[wireup][share]") {
+  ShareStore store(0, 0);
+  UniqueFd file = file_of(4096);
+  const int number = file.get();
+  const auto key = store.add(0, 0, only(1), std::move(file));
+  REQUIRE(key);
+  const UniqueFd other = file_of(4096);
+  REQUIRE(::dup2(other.get(), number) == number);
+  CHECK(says(store.find(1, 0, *key).error(), "has closed descriptors that it did not open"));
+  CHECK_FALSE(store.remove(key->number).is_open());
+  CHECK(::close(number) == 0);
 }
 
 TEST_CASE("many ranks take at once while others share", "[wireup][share]") {

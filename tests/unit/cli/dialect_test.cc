@@ -277,6 +277,33 @@ TEST_CASE("programs and parameters come from files", "[cli]") {
   CHECK_FALSE(parse_command_line(cut("prun --rankfile none ./a"), around));
 }
 
+TEST_CASE("a line of a file goes on behind a backslash, a comment does not", "[cli]") {
+  std::string text;
+  const CommandLineContext around{[&](const std::string&) { return text; }, {}, {}, {}};
+  const auto programs = [&](const std::string& written) -> std::vector<std::string> {
+    text = written;
+    const auto job = parse_command_line(cut("mpiexec -configfile f"), around);
+    if (!job) return {job.error().text};
+    std::vector<std::string> all;
+    for (const AppSpec& app : job->apps) {
+      std::string line = std::to_string(app.ranks);
+      for (const std::string& word : app.argv) line += "|" + word;
+      all.push_back(std::move(line));
+    }
+    return all;
+  };
+  using All = std::vector<std::string>;
+  CHECK(programs("-n 2 \\\n  ./a x\\\ny\n-n 1 ./b\n") == All{"2|./a|xy", "1|./b"});
+  CHECK(programs("-n 2 \\\r\n./a\r\n") == All{"2|./a"});
+  CHECK(programs("# two \\\n-n 2 ./a # one \\\n-n 1 ./b\n") == All{"2|./a", "1|./b"});
+  CHECK(programs("-n 1 ./a \"b \\\nc\" d\\e '\\'\n") == All{"1|./a|b c|d\\e|\\"});
+  CHECK(programs("-n 1 ./a '\\\n'\n") == All{"f:1: a quote is not closed"});
+  CHECK(programs("-n 1 \\\n./a\n-n 1 'b\n") == All{"f:3: a quote is not closed"});
+  const std::string last = "ends in '\\', which joins the next line, and there is none";
+  for (const std::string end : {"", "\n", "\r\n"})
+    CHECK(programs("-n 1 ./a\n-n 2 ./b \\" + end) == All{"f:2: " + last});
+}
+
 TEST_CASE("one table of costs goes to all ranks", "[cli]") {
   CommandLineContext around;
   around.variable = [](const std::string& name) -> std::optional<std::string> {

@@ -250,7 +250,7 @@ void Daemon::handle(const control::Prepare& prepare) {
             prepare.want_devices ? topo::DeviceReading::read : topo::DeviceReading::left_out)) {
       if (prepare.want_devices)
         topo::keep_usable_gpus(*machine, topo::nvidia_driver(),
-                               value_in(place_.environment, "CUDA_VISIBLE_DEVICES"));
+                               find_in(place_.environment, "CUDA_VISIBLE_DEVICES"));
       machine_ = std::move(*machine);
     } else {
       say(control::Note{machine.error().text, true});

@@ -39,6 +39,7 @@ control::MachinePart machine_part(const topo::Machine& machine) {
   part.cores = machine.cores;
   part.cpu_quota = machine.cpu_quota;
   part.visible_gpus = machine.visible_gpus;
+  part.hides_gpus = machine.hides_gpus;
   part.boot_id = machine.boot_id;
   return part;
 }
@@ -55,6 +56,7 @@ topo::Machine machine_of(const control::MachinePart& part) {
   machine.cores = part.cores;
   machine.cpu_quota = part.cpu_quota;
   machine.visible_gpus = part.visible_gpus;
+  machine.hides_gpus = part.hides_gpus;
   machine.boot_id = part.boot_id;
   return topo::is_sound(machine) ? machine : topo::Machine();
 }

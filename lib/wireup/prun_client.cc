@@ -130,8 +130,14 @@ class PrunClient final : public Wireup {
 
   void report_links(std::string_view lines) override {
     // A report that cannot be delivered is not worth failing for: the daemon's end is reported
-    // by whoever needs the daemon next.
-    (void)say(RankSays::links, 0, lines.substr(0, kMaxRankPayload));
+    // by whoever needs the daemon next. Whole lines go, as many at a time as a message holds.
+    while (!lines.empty()) {
+      std::string_view some = lines.substr(0, kMaxRankPayload);
+      if (some.size() < lines.size())
+        if (const auto end = some.rfind('\n'); end != some.npos) some = some.substr(0, end + 1);
+      if (!say(RankSays::links, 0, some)) return;
+      lines.remove_prefix(some.size());
+    }
   }
 
   void report_use(Use use, std::string_view payload) override {

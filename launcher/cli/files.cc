@@ -8,8 +8,8 @@
 namespace tutti::launch::cli {
 namespace {
 
-// A file of words, line by line, cut as a shell cuts them: quotes keep spaces, '#' begins a comment,
-// and a '\' at the end of a line joins the next one to it.
+// A file of words, line by line, cut as a shell cuts them: quotes keep spaces, '#' begins a
+// comment, and a '\' at the end of a line joins the next one to it.
 class WordFile {
  public:
   struct Line {

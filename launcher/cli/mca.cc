@@ -89,9 +89,9 @@ constexpr std::array kParameters{
 };
 
 // Of PRRTE's those that stand for options of ours; its own may be shortened.
-constexpr std::array kRuntimeOptions{"error-nonzero-status", "donotlaunch",  "continuous",
-                                     "recoverable",          "max-restarts", "timeout",
-                                     "spawn-timeout"};
+constexpr std::array kRuntimeOptions{
+    "error-nonzero-status", "abort-nonzero-status", "donotlaunch", "continuous",
+    "recoverable",          "max-restarts",         "timeout",     "spawn-timeout"};
 
 bool is_on(const std::string& value) {
   return value == "1" || value == "true" || value == "yes" || value == "on";
@@ -169,7 +169,7 @@ Result<void> runtime_options(Draft& draft, const Given& given) {
       draft.job.dry_run = on;
     } else if (name == "continuous" || name == "recoverable") {
       draft.job.keep_going = on;
-    } else if (name == "error-nonzero-status") {
+    } else if (name.ends_with("-nonzero-status")) {
       draft.job.keep_going = !on;
     } else if (name == "max-restarts") {
       TUTTI_DO(max_restarts(draft, one));
@@ -188,8 +188,9 @@ Result<void> runtime_options(Draft& draft, const Given& given) {
 Result<void> slurm_mpi(Draft& draft, const Given& given) {
   if (given.words[0] != "list") return note_only(draft, given);
   return fail(Code::unsupported,
-              given.spelling + "=list: there is nothing to choose: ranks of any MPI find each "
-                               "other; leave it out");
+              given.spelling +
+                  "=list: there is nothing to choose: ranks of any MPI find each "
+                  "other; leave it out");
 }
 
 }  // namespace apply

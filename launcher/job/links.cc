@@ -40,9 +40,9 @@ std::vector<Run> runs_of(const std::string& lines, std::size_t ranks, Report& re
     }
     const auto dash = parts[0].find('-');
     const auto first = text::parse_int(parts[0].substr(0, dash));
-    const auto last = dash == std::string::npos ? first : text::parse_int(parts[0].substr(dash + 1));
-    if (!first || !last || *first < 0 || *last < *first ||
-        static_cast<std::size_t>(*last) >= ranks)
+    const auto last =
+        dash == std::string::npos ? first : text::parse_int(parts[0].substr(dash + 1));
+    if (!first || !last || *first < 0 || *last < *first || static_cast<std::size_t>(*last) >= ranks)
       continue;
     if (!runs.empty() && *first <= runs.back().last) runs.clear();
     runs.push_back({static_cast<int>(*first), static_cast<int>(*last), parts[1], parts[2]});
@@ -54,8 +54,8 @@ std::vector<Run> runs_of(const std::string& lines, std::size_t ranks, Report& re
 std::vector<int> ends_of_hosts(const std::vector<std::string>& hosts) {
   std::vector<int> ends(hosts.size());
   for (std::size_t i = hosts.size(); i-- > 0;)
-    ends[i] = i + 1 < hosts.size() && hosts[i + 1] == hosts[i] ? ends[i + 1]
-                                                              : static_cast<int>(i) + 1;
+    ends[i] =
+        i + 1 < hosts.size() && hosts[i + 1] == hosts[i] ? ends[i + 1] : static_cast<int>(i) + 1;
   return ends;
 }
 

@@ -29,8 +29,8 @@ bool waits_for_others(const std::string& name) {
 
 using Row = std::vector<std::string>;
 
-// The first row is the head. Columns are as wide as their longest word; those that are 'l' in `sides`
-// begin alike, the others end alike.
+// The first row is the head. Columns are as wide as their longest word; those that are 'l' in
+// `sides` begin alike, the others end alike.
 std::string table_of(const std::vector<Row>& rows, std::string_view sides) {
   std::vector<std::size_t> widths(sides.size());
   for (const Row& row : rows)

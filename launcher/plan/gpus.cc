@@ -37,8 +37,9 @@ Result<void> assign_gpus(Plan& plan, const cli::Placement& placement,
   for (const SharedMachine& shared : machines) {
     const std::string name = hosts_of(plan, shared);
     if (placement.gpus_per_rank > 0 && shared.machine.hides_gpus) {
-      plan.notes.push_back(name + ": CUDA_VISIBLE_DEVICES is there and empty, which hides all GPUs; " +
-                           "--gpus-per-rank changes nothing (unset the variable to share them out)");
+      plan.notes.push_back(
+          name + ": CUDA_VISIBLE_DEVICES is there and empty, which hides all GPUs; " +
+          "--gpus-per-rank changes nothing (unset the variable to share them out)");
       continue;
     }
     const int all = devices_of(shared.machine, cli::MapBy::gpu);

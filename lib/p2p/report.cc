@@ -38,8 +38,7 @@ std::string Core::links_text() {
     const bool is_end = rank == wireup_.known();
     const std::string its = is_end ? "" : link_name(rank) + "\t" + traits(rank).why + "\n";
     if (its == link) continue;
-    if (rank > first)
-      text += std::to_string(first) + "-" + std::to_string(rank - 1) + "\t" + link;
+    if (rank > first) text += std::to_string(first) + "-" + std::to_string(rank - 1) + "\t" + link;
     first = rank;
     link = its;
   }

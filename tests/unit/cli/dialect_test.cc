@@ -288,9 +288,10 @@ TEST_CASE("an option that wants a value does not take the next option for it", "
   CHECK(said("mpirun -x -np 4 ./a").starts_with("-x needs NAME[=VALUE] after it, not -np"));
   CHECK(said("mpirun --host --map-by slot ./a").starts_with("--host needs HOSTS after it"));
   CHECK(said("prun --outfile --np=2 ./a").find("not --np=2") != std::string::npos);
-  for (const char* line : {"prun --outfile=-n ./a", "prun --report-pid - ./a", "prun --mca a -1 ./a",
-                           "prun -env A -n ./a", "mpiexec -launcher-exec -n ./a",
-                           "mpirun --prepend-pattern -v ./a", "srun -o -4 ./a"})
+  for (const char* line :
+       {"prun --outfile=-n ./a", "prun --report-pid - ./a", "prun --mca a -1 ./a",
+        "prun -env A -n ./a", "mpiexec -launcher-exec -n ./a", "mpirun --prepend-pattern -v ./a",
+        "srun -o -4 ./a"})
     CHECK(said(line) == "taken");
 }
 
@@ -301,8 +302,8 @@ TEST_CASE("PRRTE's runtime options stand for ours", "[cli]") {
   CHECK(job->keep_going);
   CHECK(job->rank.max_restarts == 2);
   CHECK(job->timeout_s == 5);
-  CHECK(job->notes == std::vector<std::string>{
-                          "without effect here: --runtime-options show-progress"});
+  CHECK(job->notes ==
+        std::vector<std::string>{"without effect here: --runtime-options show-progress"});
   CHECK_FALSE(parse("mpirun --runtime-options error-nonzero-status,continuous=f ./a")->keep_going);
   CHECK(parse("mpirun --runtime-options donot,contin ./a")->dry_run);
   job = parse("mpirun --runtime-options timeout=soon ./a");

@@ -61,8 +61,7 @@ TEST_CASE("peers that the job does not have are left out", "[job]") {
   for (const std::string peer : {"-1", "40", "2147483647", "4294967296", "3-2", "0-40"}) {
     const std::map<int, std::string> said{{0, peer + "\ttcp\twhy\n"}};
     const std::vector<std::string> few(2, "a"), many(40, "a");
-    CHECK(link_matrix(said, many) ==
-          "links (row sends to column)\nnot told: 1600 of 1600 links\n");
+    CHECK(link_matrix(said, many) == "links (row sends to column)\nnot told: 1600 of 1600 links\n");
     if (peer != "40") CHECK(link_matrix(said, few).find("why") == std::string::npos);
   }
 }

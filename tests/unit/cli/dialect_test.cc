@@ -311,7 +311,7 @@ TEST_CASE("PRRTE's runtime options stand for ours", "[cli]") {
   CHECK(job.error().text.starts_with("--runtime-options timeout needs seconds"));
 }
 
-TEST_CASE("srun's --mpi and --cpu-bind are taken as srun has them", "[cli]") {
+TEST_CASE("words of srun's --mpi, --cpu-bind and --gpus-per-task", "[cli]") {
   auto job = parse("srun --mpi=list");
   REQUIRE_FALSE(job);
   CHECK(job.error().text ==
@@ -321,6 +321,14 @@ TEST_CASE("srun's --mpi and --cpu-bind are taken as srun has them", "[cli]") {
   CHECK(parse("srun --cpu-bind=v,cores ./a")->placement.bind_to == BindTo::core);
   CHECK(parse("srun --cpu-bind=quiet ./a")->placement.bind_to == BindTo::unset);
   CHECK_FALSE(parse("srun --cpu-bind= ./a"));
+  job = parse("srun --gpus-per-task=h100:2 ./a");
+  REQUIRE(job);
+  CHECK(job->placement.gpus_per_rank == 2);
+  CHECK(job->notes[0] == "without effect here: --gpus-per-task h100");
+  CHECK(parse("srun --gpus-per-task=3 ./a")->placement.gpus_per_rank == 3);
+  for (const char* word : {"h100:", "h100:x", "mpirun", "a:0"})
+    CHECK_FALSE(parse("srun --gpus-per-task=" + std::string(word) + " ./a"));
+  CHECK_FALSE(parse("mpirun --gpus-per-task=h100:2 ./a"));
 }
 
 TEST_CASE("a line of a file goes on behind a backslash, a comment does not", "[cli]") {

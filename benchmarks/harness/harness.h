@@ -31,6 +31,8 @@ class Case {
   virtual ~Case() = default;
   virtual std::string name() const = 0;
   virtual bool has_sizes() const { return true; }
+  // Without --sizes. What counts something else than bytes says how many.
+  virtual const char* default_sizes() const { return "8:64M"; }
   virtual void prepare(std::size_t bytes) = 0;
   virtual void run(long iteration) = 0;
   // As a program does that computes between calls: writes all buffers anew, with the same values.
@@ -76,8 +78,9 @@ struct Report {
   std::vector<std::pair<std::string, std::string>> facts;  // more about the run
 };
 
-// False: leave with status 2; the usage was printed to standard error if `is_loud`.
-bool parse(int argc, char** argv, Options& options, bool is_loud = true);
+// `sizes`: without --sizes. False: leave with status 2; the usage was printed to standard error if
+// `is_loud`.
+bool parse(int argc, char** argv, Options& options, std::string sizes, bool is_loud = true);
 std::string size_text(std::size_t bytes);  // "8", "64K", "4M"
 
 std::string table_head(const Report& report);

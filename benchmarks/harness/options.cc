@@ -10,8 +10,6 @@ namespace bench {
 namespace {
 
 const char* const kUsage =
-    "  --sizes A:B[:F]   from A to B bytes, each F times the one before (8:64M:2);\n"
-    "                    several of these, or single sizes, with commas\n"
     "  --min-time S      seconds of measurement per size (0.2)\n"
     "  --quick           fewer sizes, less time per size\n"
     "  --cold            write all buffers anew before each call\n"
@@ -76,8 +74,8 @@ bool take(const std::string& name, const char* value, Options& options, std::str
 
 }  // namespace
 
-bool parse(int argc, char** argv, Options& options, bool is_loud) {
-  std::string sizes = "8:64M";
+bool parse(int argc, char** argv, Options& options, std::string sizes, bool is_loud) {
+  const std::string defaults = sizes;
   const char* wrong = nullptr;
   for (int i = 0; i < argc; ++i) options.command += (i == 0 ? "" : " ") + std::string(argv[i]);
   for (int i = 1; i < argc && wrong == nullptr; ++i) {
@@ -98,8 +96,11 @@ bool parse(int argc, char** argv, Options& options, bool is_loud) {
   }
   if (wrong == nullptr) return true;
   if (is_loud) {
-    std::fprintf(stderr, "%s: cannot use '%s'\nusage: %s [options]\n%s", argv[0], wrong, argv[0],
-                 kUsage);
+    std::fprintf(stderr,
+                 "%s: cannot use '%s'\nusage: %s [options]\n"
+                 "  --sizes A:B[:F]   from A to B bytes, each F (2) times the one before;\n"
+                 "                    several of these, or single sizes, with commas (%s)\n%s",
+                 argv[0], wrong, argv[0], defaults.c_str(), kUsage);
   }
   return false;
 }

@@ -138,7 +138,8 @@ int measure(int argc, char** argv, Case& what) {
                   &provided);
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  const int status = parse(argc, argv, options, rank == 0) ? sweep(what, options, rank) : 2;
+  const int status =
+      parse(argc, argv, options, what.default_sizes(), rank == 0) ? sweep(what, options, rank) : 2;
   MPI_Finalize();
   return status;
 }

@@ -69,7 +69,7 @@ double sample(Line& ping, Line& pong, long from) {
 
 int main(int argc, char** argv) {
   bench::Report report;
-  if (!bench::parse(argc, argv, report.options)) return 2;
+  if (!bench::parse(argc, argv, report.options, "64")) return 2;
   const std::vector<int> cores = two_cores();
   if (cores.size() < 2) {
     std::fprintf(stderr, "cacheline: needs two cores\n");

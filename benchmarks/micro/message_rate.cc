@@ -15,6 +15,7 @@ constexpr int kGo = 0, kFirstTag = 1;
 class MessageRate final : public bench::Case {
  public:
   std::string name() const override { return "message_rate"; }
+  const char* default_sizes() const override { return "1:1000:10"; }
   int ranks() const override { return 2; }
   double operations() const override { return 2 * static_cast<double>(words_.size()); }
   double bus_bytes(std::size_t) const override { return 0; }

@@ -1,6 +1,6 @@
 // threads_rate: time per 8-byte message of a rank that sends from several threads at once.
 //
-//   threads_rate FORM [options]
+//   threads_rate [FORM] [options]
 //
 // same: two ranks, each thread sends to a thread of its own on the other rank, all by one
 // communicator, tags tell them apart. own: the same, each pair of threads with a communicator of
@@ -25,6 +25,7 @@ class ThreadsRate final : public bench::Case {
   explicit ThreadsRate(std::string form) : form_(std::move(form)) {}
   ~ThreadsRate() override { end_others(); }
   std::string name() const override { return "threads_rate " + form_; }
+  const char* default_sizes() const override { return "1:4"; }
   int ranks() const override { return is_self() ? 1 : 2; }
   bool has_threads() const override { return true; }
   double operations() const override { return static_cast<double>(threads_ * kMessages); }
@@ -135,12 +136,13 @@ class ThreadsRate final : public bench::Case {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string form = argc > 1 ? argv[1] : "";
+  const bool has_form = argc > 1 && argv[1][0] != '-';
+  const std::string form = has_form ? argv[1] : "same";
   if (form != "same" && form != "own" && form != "self") {
-    std::fprintf(stderr, "usage: threads_rate same|own|self [options]\n");
+    std::fprintf(stderr, "usage: threads_rate [same|own|self] [options]\n");
     return 2;
   }
   ThreadsRate what(form);
-  argv[1] = argv[0];
-  return bench::measure(argc - 1, argv + 1, what);
+  if (has_form) argv[1] = argv[0];
+  return bench::measure(argc - has_form, argv + has_form, what);
 }

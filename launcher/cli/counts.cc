@@ -117,8 +117,13 @@ Result<void> cpus_per_rank(Draft& draft, const Given& given) {
   return {};
 }
 
+// srun's "h100:2" names the kind of GPUs, too, which the allocation has settled.
 Result<void> gpus_per_rank(Draft& draft, const Given& given) {
-  TUTTI_TRY(gpus, positive(given, kMostGpusOfRank));
+  const std::string& word = given.words[0];
+  const std::size_t colon = draft.dialect == kSlurm ? word.rfind(':') : std::string::npos;
+  if (colon != std::string::npos && colon > 0)
+    draft.ignored.push_back(given.spelling + " " + word.substr(0, colon));
+  TUTTI_TRY(gpus, positive(Given{given.spelling, {word.substr(colon + 1)}}, kMostGpusOfRank));
   draft.job.placement.gpus_per_rank = gpus;
   return {};
 }

@@ -8,32 +8,81 @@
 namespace tutti::launch::cli {
 namespace {
 
-// The words of a line, as a shell would cut them: quotes keep spaces.
-Result<std::vector<std::string>> shell_words(const std::string& line, const std::string& where) {
-  std::vector<std::string> words;
-  std::string word;
-  bool open = false;
-  char quote = 0;
-  for (const char c : line) {
-    if (quote != 0 && c == quote) {
-      quote = 0;
-    } else if (quote == 0 && (c == '\'' || c == '"')) {
-      quote = c;
-      open = true;
-    } else if (quote == 0 && (c == ' ' || c == '\t' || c == '\r')) {
-      if (open) words.push_back(std::exchange(word, {}));
-      open = false;
-    } else if (quote == 0 && c == '#' && !open) {
-      break;
-    } else {
-      word += c;
-      open = true;
+// A file of words, line by line, cut as a shell cuts them: quotes keep spaces, '#' begins a
+// comment, and a '\' at the end of a line joins the next one to it.
+class WordFile {
+ public:
+  struct Line {
+    std::string where;  // "file:3", where it begins
+    std::vector<std::string> words;
+    std::string text;  // all of it, joined and without the comment
+  };
+
+  WordFile(std::string path, std::string text) : path_(std::move(path)), text_(std::move(text)) {}
+
+  // The next line that has words; nothing: there is none.
+  Result<std::optional<Line>> next() {
+    while (at_ < text_.size()) {
+      TUTTI_TRY(line, read_line());
+      if (!line.words.empty()) return std::optional<Line>(std::move(line));
     }
+    return std::optional<Line>();
   }
-  if (quote != 0) return fail(Code::arg, where + ": a quote is not closed");
-  if (open) words.push_back(word);
-  return words;
-}
+
+ private:
+  static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+  Result<Line> read_line() {
+    Line line{path_ + ":" + std::to_string(number_), {}, {}};
+    std::string word;
+    bool open = false, is_comment = false;
+    char quote = 0;
+    for (; at_ < text_.size() && text_[at_] != '\n'; ++at_) {
+      const char c = text_[at_];
+      is_comment = is_comment || (c == '#' && quote == 0 && !open);
+      if (is_comment) continue;
+      if (c == '\\' && quote != '\'') {
+        TUTTI_TRY(joined, join_next());
+        if (joined) continue;
+      }
+      line.text += c;
+      if (quote != 0 && c == quote) {
+        quote = 0;
+      } else if (quote == 0 && (c == '\'' || c == '"')) {
+        quote = c;
+        open = true;
+      } else if (quote == 0 && is_blank(c)) {
+        if (open) line.words.push_back(std::exchange(word, {}));
+        open = false;
+      } else {
+        word += c;
+        open = true;
+      }
+    }
+    if (quote != 0) return fail(Code::arg, line.where + ": a quote is not closed");
+    if (open) line.words.push_back(std::move(word));
+    ++at_;
+    ++number_;
+    return line;
+  }
+
+  // At a '\': whether it ends its line, whose end is then passed over.
+  Result<bool> join_next() {
+    std::size_t end = at_ + 1;
+    if (end < text_.size() && text_[end] == '\r') ++end;
+    if (end < text_.size() && text_[end] != '\n') return false;
+    if (end + 1 >= text_.size())
+      return fail(Code::arg, path_ + ":" + std::to_string(number_) +
+                                 ": ends in '\\', which joins the next line, and there is none");
+    at_ = end;
+    ++number_;
+    return true;
+  }
+
+  const std::string path_, text_;
+  std::size_t at_ = 0;
+  int number_ = 1;
+};
 
 Result<void> no_parameter(const std::string& where, const std::string& what) {
   return fail(Code::arg, where + ": '" + what +
@@ -41,20 +90,20 @@ Result<void> no_parameter(const std::string& where, const std::string& what) {
                              "tuned for Intel MPI have no counterpart here, leave the file out");
 }
 
-Result<void> tune_line(Draft& draft, const std::vector<std::string>& words, const std::string& line,
-                       const std::string& where) {
+Result<void> tune_line(Draft& draft, const WordFile::Line& line) {
+  const std::vector<std::string>& words = line.words;
   if (!words[0].starts_with("-")) {
-    const auto equals = line.find('=');
-    if (equals == std::string::npos) return no_parameter(where, words[0]);
-    const std::string name(text::trim(line.substr(0, equals)));
-    const std::string value(text::trim(line.substr(equals + 1)));
+    const auto equals = line.text.find('=');
+    if (equals == std::string::npos) return no_parameter(line.where, words[0]);
+    const std::string name(text::trim(line.text.substr(0, equals)));
+    const std::string value(text::trim(line.text.substr(equals + 1)));
     return apply::mca(draft, Given{name, {name, value}});
   }
   for (std::size_t i = 0; i < words.size();) {
     const bool is_export = words[i] == "-x" || words[i] == "--x";
     const std::size_t next = i + (is_export ? 2 : 3);
     if (next > words.size() || (!is_export && !words[i].ends_with("mca")))
-      return no_parameter(where, words[i]);
+      return no_parameter(line.where, words[i]);
     if (is_export) {
       TUTTI_DO(apply::export_variable(draft, Given{words[i], {words[i + 1]}}));
     } else {
@@ -126,11 +175,11 @@ Result<void> read_programs(Draft& draft) {
   TUTTI_TRY(file, file_of(draft, Given{"--multi-prog", {path}}));
   Programs all;
   all.tasks.resize(static_cast<std::size_t>(draft.app.ranks));
-  int number = 0;
-  for (const std::string& line : text::split(file, '\n')) {
-    const std::string where = path + ":" + std::to_string(++number);
-    TUTTI_TRY(words, shell_words(line, where));
-    if (!words.empty()) TUTTI_DO(add_program(all, std::move(words), draft.app.ranks > 0, where));
+  WordFile lines(path, std::move(file));
+  for (;;) {
+    TUTTI_TRY(line, lines.next());
+    if (!line) break;
+    TUTTI_DO(add_program(all, std::move(line->words), draft.app.ranks > 0, line->where));
   }
   TUTTI_DO(fill_rest(all, path));
   const AppSpec like = std::move(draft.app);
@@ -169,11 +218,11 @@ Result<void> app_file(Draft& draft, const Given& given) {
     return fail(Code::arg, given.words[0] + ": more than " + std::to_string(kMostFiles) +
                                " files of programs (does one name itself?)");
   TUTTI_TRY(file, file_of(draft, given));
-  int number = 0;
-  for (const std::string& line : text::split(file, '\n')) {
-    const std::string where = given.words[0] + ":" + std::to_string(++number);
-    TUTTI_TRY(words, shell_words(line, where));
-    if (words.empty()) continue;
+  WordFile lines(given.words[0], std::move(file));
+  for (;;) {
+    TUTTI_TRY(line, lines.next());
+    if (!line) break;
+    const std::vector<std::string>& words = line->words;
     if (!draft.more.empty() && draft.more.back() != ":" && words.front() != ":")
       draft.more.emplace_back(":");
     draft.more.insert(draft.more.end(), words.begin(), words.end());
@@ -194,11 +243,11 @@ Result<void> tune(Draft& draft, const Given& given) {
   for (const std::string& path : text::split(given.words[0], ',')) {
     if (path.starts_with("-")) return no_parameter(given.spelling, path);
     TUTTI_TRY(file, file_of(draft, Given{given.spelling, {path}}));
-    int number = 0;
-    for (const std::string& line : text::split(file, '\n')) {
-      const std::string where = path + ":" + std::to_string(++number);
-      TUTTI_TRY(words, shell_words(line, where));
-      if (!words.empty()) TUTTI_DO(tune_line(draft, words, line, where));
+    WordFile lines(path, std::move(file));
+    for (;;) {
+      TUTTI_TRY(line, lines.next());
+      if (!line) break;
+      TUTTI_DO(tune_line(draft, *line));
     }
   }
   return {};

@@ -88,6 +88,11 @@ constexpr std::array kParameters{
     Parameter{"prte_max_restarts", apply::max_restarts},
 };
 
+// Of PRRTE's those that stand for options of ours; its own may be shortened.
+constexpr std::array kRuntimeOptions{
+    "error-nonzero-status", "abort-nonzero-status", "donotlaunch", "continuous",
+    "recoverable",          "max-restarts",         "timeout",     "spawn-timeout"};
+
 bool is_on(const std::string& value) {
   return value == "1" || value == "true" || value == "yes" || value == "on";
 }
@@ -149,6 +154,43 @@ Result<void> mca(Draft& draft, const Given& given) {
   }
   draft.ignored_mca.push_back(name);
   return {};
+}
+
+// PRRTE's runtime settings: names, or name=value, where 0, f and false switch one off.
+Result<void> runtime_options(Draft& draft, const Given& given) {
+  for (const std::string& word : text::split(given.words[0], ',')) {
+    const auto equals = word.find('=');
+    const bool has_value = equals != std::string::npos;
+    const std::string name = whole_word(word.substr(0, equals), kRuntimeOptions);
+    const Given one{given.spelling + " " + name, {has_value ? word.substr(equals + 1) : ""}};
+    const std::string& value = one.words[0];
+    const bool on = !has_value || is_on(value) || text::lower(value).starts_with('t');
+    if (name == "donotlaunch") {
+      draft.job.dry_run = on;
+    } else if (name == "continuous" || name == "recoverable") {
+      draft.job.keep_going = on;
+    } else if (name.ends_with("-nonzero-status")) {
+      draft.job.keep_going = !on;
+    } else if (name == "max-restarts") {
+      TUTTI_DO(max_restarts(draft, one));
+    } else if (name == "timeout") {
+      TUTTI_DO(timeout(draft, one));
+    } else if (name == "spawn-timeout") {
+      TUTTI_DO(start_timeout(draft, one));
+    } else {
+      draft.ignored.push_back(given.spelling + " " + word);
+    }
+  }
+  return {};
+}
+
+// srun's --mpi names the plugin by which ranks find each other.
+Result<void> slurm_mpi(Draft& draft, const Given& given) {
+  if (given.words[0] != "list") return note_only(draft, given);
+  return fail(Code::unsupported,
+              given.spelling +
+                  "=list: there is nothing to choose: ranks of any MPI find each "
+                  "other; leave it out");
 }
 
 }  // namespace apply

@@ -136,6 +136,7 @@ constexpr std::array kRows{
     OptionRow{"disable-recovery", "", kRunning, "a rank that fails ends the others, whatever stood before; no restarts", "as it is", apply::no_recovery},
     OptionRow{"kill-on-bad-exit K", "[0|1]", kRunning, "0: a rank that fails does not end the others", "1", apply::kill_on_bad_exit},
     OptionRow{"no-kill k", "[off]", kRunning, "the same as --enable-recovery", "", apply::no_kill},
+    OptionRow{"runtime-options", "LIST", kRunning, "Open MPI 5's form: error-nonzero-status=0, continuous, recoverable, max-restarts=N, timeout=S, spawn-timeout=S, donotlaunch", "", apply::runtime_options},
     OptionRow{"print-all-exitcodes exitinfo", "", kRunning, "say how every rank ended that did not end with 0", "", apply::on<&JobSpec::report_exits>},
     OptionRow{"max-restarts", "N", kRunning, "start all ranks again when one fails, so many times", "0", apply::max_restarts, kEvery, Option::max_restarts},
     OptionRow{"report-pid", "FILE", kRunning, "write prun's process number there; - standard output, + standard error", "", apply::word<&JobSpec::pid_file>},
@@ -213,8 +214,9 @@ constexpr std::array kRows{
     OptionRow{"overlap exact exclusive share", "", kAccepted, "srun's steps: no effect", "", kAsAlways},
     OptionRow{"personality nameserver ompi-server", "NAME", kAccepted, "no effect", "", kNoted},
     OptionRow{"stream-buffering", "MODE", kAccepted, "no effect: programs buffer as they will", "", kNoted},
-    OptionRow{"mpi rmk port-range initial-errhandler order-nodes hydra-debug topolib localroot", "VALUE", kAccepted, "no effect", "", kNoted},
-    OptionRow{"with-ft runtime-options het-group pack-group gres gpu-bind gpus-per-node gpus gpu-subdevs-per-proc mem mem-per-cpu mem-per-gpu hint ntasks-per-core threads-per-core sockets-per-node cores-per-socket signal bcast-exclude slurmd-debug open-mode network", "VALUE", kAccepted, "no effect", "", kNoted},
+    OptionRow{"mpi", "NAME", kAccepted, "no effect: ranks of any MPI find each other", "", Action{apply::slurm_mpi, Effect::noted}},
+    OptionRow{"rmk port-range initial-errhandler order-nodes hydra-debug topolib localroot", "VALUE", kAccepted, "no effect", "", kNoted},
+    OptionRow{"with-ft het-group pack-group gres gpu-bind gpus-per-node gpus gpu-subdevs-per-proc mem mem-per-cpu mem-per-gpu hint ntasks-per-core threads-per-core sockets-per-node cores-per-socket signal bcast-exclude slurmd-debug open-mode network", "VALUE", kAccepted, "no effect", "", kNoted},
     OptionRow{"demux max-vm-size cartofile cf report-events app-pmix-prefix pmix-prefix tmpdir keepalive", "VALUE", kAccepted, "no effect", "", kNoted},
     OptionRow{"profile debug-daemons-file do-not-resolve enable-instant-on-support fwd-mpirun-port novm report-child-jobs-separately use-regexp disable-hostname-propagation hybrid-hosts no-app-prefix no-ready-msg set-sid", "", kAccepted, "no effect", "", kNoted},
     OptionRow{"aps mps check-mpi cleanup ilp64 ordered-output pmi-port silent-abort trace-collectives trace-pt2pt", "", kAccepted, "no effect", "", kNoted},
@@ -287,6 +289,20 @@ const OptionRow* find_option(std::string name, Dialect dialect) {
       foreign = &row;
   }
   return common != nullptr ? common : foreign;
+}
+
+bool is_option(const std::string& word, const OptionRow& before, Dialect dialect) {
+  constexpr std::array kFree{"NAME VALUE", "COMMAND", "WORDS", "TEXT", "TOOL"};
+  if (word.size() < 2 || word[0] != '-' ||
+      std::find(kFree.begin(), kFree.end(), std::string_view(before.words)) != kFree.end())
+    return false;
+  if (word[1] == '-') return true;
+  const std::string name = word.substr(1, word.find('=') - 1);
+  if (find_option(name, dialect) != nullptr) return true;
+  const auto digits = name.find_first_of("0123456789");  // "-n4"
+  if (digits == std::string::npos) return false;
+  const OptionRow* const row = find_option(name.substr(0, digits), dialect);
+  return row != nullptr && std::string_view(row->words) == "N";
 }
 
 std::string dashed(const std::string& name) {

@@ -96,6 +96,9 @@ std::string meaning_of(const OptionRow& row);  // with its default
 int words_of(const OptionRow& row);            // how many it takes; optional ones do not count
 // `name` without dashes; '_' counts as '-'. nullptr: no such option.
 const OptionRow* find_option(std::string name, Dialect dialect = kEvery);
+// Whether a word that would go to the option of that row is an option itself; texts, commands and
+// values of variables may look so.
+bool is_option(const std::string& word, const OptionRow& before, Dialect dialect);
 // "--np" and "-n": with the dashes help shows.
 std::string dashed(const std::string& name);
 
@@ -211,6 +214,8 @@ Result<void> working_directory(Draft& draft, const Given& given);
 Result<void> shared_working_directory(Draft& draft, const Given& given);
 // mca.cc, files.cc
 Result<void> mca(Draft& draft, const Given& given);
+Result<void> runtime_options(Draft& draft, const Given& given);
+Result<void> slurm_mpi(Draft& draft, const Given& given);
 Result<void> tune(Draft& draft, const Given& given);
 Result<void> tcp_links(Draft& draft, const Given& given);
 Result<void> costs(Draft& draft, const Given& given);

@@ -169,19 +169,14 @@ class Parser {
                   given.spelling + " takes no value; leave out '=" + given.words[0] + "'");
     while (given.words.size() < wanted && at_ < argv_.size()) {
       if (pair_is_complete(row, given)) return {};
-      if (names_a_file(row) && argv_[at_].starts_with("--"))
+      if (is_option(argv_[at_], row, draft_.dialect))
         return fail(Code::arg, given.spelling + " needs " + row.words + " after it, not " +
                                    argv_[at_] + "; write " + given.spelling + "=" + argv_[at_] +
-                                   " if that is its name");
+                                   " if that is meant");
       given.words.push_back(argv_[at_++]);
     }
     if (given.words.size() == wanted || pair_is_complete(row, given)) return {};
     return fail(Code::arg, given.spelling + " needs " + row.words + " after it");
-  }
-
-  static bool names_a_file(const OptionRow& row) {
-    const std::string_view words = row.words;
-    return words == "FILE" || words == "FILES" || words == "FOLDER";
   }
 
   // "-env NAME=VALUE" is as good as "-env NAME VALUE".

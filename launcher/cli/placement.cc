@@ -312,8 +312,9 @@ Result<void> bind_to(Draft& draft, const Given& given) {
   auto parts = text::split(given.words[0], ':');
   std::string target = text::lower(parts[0]);
   draft.job.report_bindings |= target.starts_with('v');  // srun's verbose,TARGET
-  for (const char* talk : {"verbose,", "quiet,", "v,", "q,"})
-    if (target.starts_with(talk)) target.erase(0, std::string_view(talk).size());
+  for (const std::string talk : {"verbose,", "quiet,", "v,", "q,"})
+    if ((target + ",").starts_with(talk)) target.erase(0, talk.size());
+  if (target.empty() && !parts[0].empty()) return {};
   if (target == "cpu-list" || target == "cpulist") return bind_to_list(draft, given, parts);
   if ((target == "map_cpu" || target == "user") && parts.size() > 1) {
     draft.job.placement.ordered = true;

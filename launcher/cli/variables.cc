@@ -16,8 +16,8 @@
 namespace tutti::launch::cli {
 namespace {
 
-// Read or set beside the knobs: by the launcher in its ranks, and by scripts of this project.
-constexpr std::array kOthers{"TUTTI_JOIN_KEY"};
+// Read or set beside the knobs: by the launcher in its ranks, and by mpicc and mpicxx.
+constexpr std::array kOthers{"TUTTI_JOIN_KEY", "TUTTI_CC", "TUTTI_CXX", "TUTTI_WRAPPED"};
 // Whoever writes tests and benchmarks of this project uses these beginnings.
 constexpr std::array kFreePrefixes{"TUTTI_TEST_", "TUTTI_UPDATE_", "TUTTI_BENCH_"};
 

@@ -24,11 +24,13 @@ struct MachinePart {
   std::vector<DeviceSeen> devices;
   int cores = 0;
   double cpu_quota = 0;
+  bool hides_gpus = false;
   std::string visible_gpus, boot_id;
   template <class F>
   void fields(F&& f) {
     f("threads", threads), f("devices", devices), f("cores", cores);
     f("cpu_quota", cpu_quota), f("visible_gpus", visible_gpus), f("boot_id", boot_id);
+    f("hides_gpus", hides_gpus);
   }
 };
 

@@ -40,6 +40,7 @@ control::MachinePart machine_part(const topo::Machine& machine) {
   part.cores = machine.cores;
   part.cpu_quota = machine.cpu_quota;
   part.visible_gpus = machine.visible_gpus;
+  part.hides_gpus = machine.hides_gpus;
   part.boot_id = machine.boot_id;
   return part;
 }
@@ -56,6 +57,7 @@ topo::Machine machine_of(const control::MachinePart& part) {
   machine.cores = part.cores;
   machine.cpu_quota = part.cpu_quota;
   machine.visible_gpus = part.visible_gpus;
+  machine.hides_gpus = part.hides_gpus;
   machine.boot_id = part.boot_id;
   return topo::is_sound(machine) ? machine : topo::Machine();
 }
@@ -69,7 +71,7 @@ Result<std::optional<topo::Machine>> machine_to_tell(const DaemonPlace& place,
                                                                   : topo::DeviceReading::left_out));
   if (prepare.want_devices)
     topo::keep_usable_gpus(machine, topo::nvidia_driver(),
-                           value_in(place.environment, "CUDA_VISIBLE_DEVICES"));
+                           find_in(place.environment, "CUDA_VISIBLE_DEVICES"));
   return std::optional(std::move(machine));
 }
 

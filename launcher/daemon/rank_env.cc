@@ -202,12 +202,13 @@ void share_gpus(std::vector<std::string>& environment, const RankFacts& facts) {
   for (int i = 0; numbers.size() < static_cast<std::size_t>(facts.spec.gpus_per_rank); ++i)
     numbers.push_back(facts.local_rank * facts.spec.gpus_per_rank + i);
   // The planner counts along the bus; CUDA does so where it is told.
-  if (!facts.gpus.empty() && value_in(environment, "CUDA_VISIBLE_DEVICES").empty() &&
+  if (!facts.gpus.empty() && !find_in(environment, "CUDA_VISIBLE_DEVICES") &&
       value_in(environment, "CUDA_DEVICE_ORDER").empty())
     set(environment, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
   for (const char* name : {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}) {
-    const std::string given = value_in(environment, name);
-    const auto all = given.empty() ? std::vector<std::string>{} : text::split(given, ',');
+    const auto given = find_in(environment, name);
+    if (given && given->empty()) continue;  // the user hides them all
+    const auto all = given ? text::split(*given, ',') : std::vector<std::string>{};
     std::string mine;
     for (const int number : numbers)
       mine +=

@@ -2,6 +2,7 @@
 #include "job/links.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <set>
 
 #include "base/text.h"
@@ -13,25 +14,71 @@ namespace {
 constexpr std::size_t kWidestMatrix = 32;
 constexpr std::size_t kMostNames = 8, kLongestName = 32;  // of one rank's links
 
+using Pair = std::pair<std::string, std::string>;  // of hosts
+
+struct Run {
+  int first = 0, last = 0;  // peers
+  std::string name, why;
+};
+
 struct Report {
-  std::map<std::pair<int, int>, std::string> link;          // (rank, peer) -> name
-  std::map<std::string, std::map<std::string, int>> pairs;  // name -> why -> how many
+  std::map<std::pair<int, int>, std::string> link;                   // (rank, peer) -> name
+  std::map<Pair, std::map<std::string, std::int64_t>> between;       // of different ranks
+  std::map<std::string, std::map<std::string, std::int64_t>> pairs;  // name -> why -> how many
   std::set<std::string> left_out;
+  std::int64_t told = 0;
   LinkNames names;
 };
 
-void read_line(Report& report, int rank, const std::string& line, std::size_t ranks) {
-  const auto parts = text::split(line, '\t');
-  if (parts.size() != 3) return;
-  if (parts[0] == "-") {
-    report.left_out.insert(parts[2]);
-    return;
+// A rank tells of its peers in their order: what begins anew is a later program's, which replaces
+// what was said before.
+std::vector<Run> runs_of(int rank, const std::string& lines, std::size_t ranks, Report& report) {
+  std::vector<Run> runs;
+  for (const std::string& line : text::split(lines, '\n')) {
+    const auto parts = text::split(line, '\t');
+    if (parts.size() != 3) continue;
+    if (parts[0] == "-") {
+      report.left_out.insert(parts[2]);
+      continue;
+    }
+    const auto dash = parts[0].find('-');
+    const auto first = text::parse_int(parts[0].substr(0, dash));
+    const auto last =
+        dash == std::string::npos ? first : text::parse_int(parts[0].substr(dash + 1));
+    if (!first || !last || *first < 0 || *last < *first || static_cast<std::size_t>(*last) >= ranks)
+      continue;
+    if (!report.names.takes(rank, parts[1])) continue;
+    if (!runs.empty() && *first <= runs.back().last) runs.clear();
+    runs.push_back({static_cast<int>(*first), static_cast<int>(*last), parts[1], parts[2]});
   }
-  const auto peer = text::parse_int(parts[0]);
-  if (!peer || *peer < 0 || static_cast<std::size_t>(*peer) >= ranks) return;
-  if (!report.names.takes(rank, parts[1])) return;
-  report.link[{rank, static_cast<int>(*peer)}] = parts[1];
-  ++report.pairs[parts[1]][parts[2]];
+  return runs;
+}
+
+// For each rank the end of those on its host that follow it.
+std::vector<int> ends_of_hosts(const std::vector<std::string>& hosts) {
+  std::vector<int> ends(hosts.size());
+  for (std::size_t i = hosts.size(); i-- > 0;)
+    ends[i] =
+        i + 1 < hosts.size() && hosts[i + 1] == hosts[i] ? ends[i + 1] : static_cast<int>(i) + 1;
+  return ends;
+}
+
+void count(Report& report, int rank, const Run& run, const std::vector<std::string>& hosts,
+           const std::vector<int>& ends) {
+  const std::int64_t all = run.last - run.first + 1;
+  report.told += all;
+  report.pairs[run.name][run.why] += all;
+  if (hosts.size() <= kWidestMatrix)
+    for (int peer = run.first; peer <= run.last; ++peer) report.link[{rank, peer}] = run.name;
+  else
+    for (int peer = run.first; peer <= run.last;) {
+      const auto at = static_cast<std::size_t>(peer);
+      const int end = std::min(ends[at], run.last + 1);
+      const bool is_in = peer <= rank && rank < end;
+      if (const int others = end - peer - (is_in ? 1 : 0); others > 0)
+        report.between[{hosts[static_cast<std::size_t>(rank)], hosts[at]}][run.name] += others;
+      peer = end;
+    }
 }
 
 std::string padded(std::string word, std::size_t width) {
@@ -59,15 +106,9 @@ std::string by_rank(const Report& report, const std::vector<std::string>& hosts)
   return table;
 }
 
-std::string by_host(const Report& report, const std::vector<std::string>& hosts) {
-  std::map<std::pair<std::string, std::string>, std::map<std::string, int>> between;
-  for (const auto& [pair, name] : report.link) {
-    const auto [rank, peer] = pair;
-    if (rank == peer) continue;
-    ++between[{hosts[static_cast<std::size_t>(rank)], hosts[static_cast<std::size_t>(peer)]}][name];
-  }
+std::string by_host(const Report& report) {
   std::string table;
-  for (const auto& [pair, names] : between) {
+  for (const auto& [pair, names] : report.between) {
     table += pair.first + " -> " + pair.second + ":";
     for (const auto& [name, count] : names) table += " " + name + " x" + std::to_string(count);
     table += "\n";
@@ -99,14 +140,19 @@ std::string LinkNames::complaint() const {
 std::string link_matrix(const std::map<int, std::string>& said,
                         const std::vector<std::string>& hosts) {
   Report report;
+  const std::vector<int> ends = ends_of_hosts(hosts);
   for (const auto& [rank, lines] : said)
-    for (const std::string& line : text::split(lines, '\n'))
-      read_line(report, rank, line, hosts.size());
+    for (const Run& run : runs_of(rank, lines, hosts.size(), report))
+      count(report, rank, run, hosts, ends);
   std::string out = "links (row sends to column)\n";
-  out += hosts.size() <= kWidestMatrix ? by_rank(report, hosts) : by_host(report, hosts);
+  out += hosts.size() <= kWidestMatrix ? by_rank(report, hosts) : by_host(report);
   for (const auto& [name, reasons] : report.pairs)
     for (const auto& [why, count] : reasons)
       out += name + ": " + why + " (" + std::to_string(count) + ")\n";
+  const auto all = static_cast<std::int64_t>(hosts.size() * hosts.size());
+  if (report.told < all)
+    out += "not told: " + std::to_string(all - report.told) + " of " + std::to_string(all) +
+           " links\n";
   for (const std::string& each : report.left_out) out += "not used: " + each + "\n";
   return out + report.names.complaint();
 }

@@ -20,9 +20,9 @@ class LinkNames {
   std::set<int> refused_;
 };
 
-// said[rank]: lines "peer TAB link TAB why" and "- TAB not used TAB why" (p2p.h). hosts[rank]: its
-// host. Up to 32 ranks: a row a rank; above that one line per pair of hosts. Then each link's
-// reasons, once each, and what was left out.
+// said[rank]: lines "FIRST-LAST TAB link TAB why" of peers and "- TAB not used TAB why" (p2p.h).
+// hosts[rank]: its host. Up to 32 ranks: a row a rank; above that one line per pair of hosts. Then
+// each link's reasons, once each, how many links nobody told of, and what was left out.
 std::string link_matrix(const std::map<int, std::string>& said,
                         const std::vector<std::string>& hosts);
 

@@ -27,9 +27,24 @@ bool waits_for_others(const std::string& name) {
                      [&name](const char* each) { return name.starts_with(each); });
 }
 
-std::string padded(const std::string& text, std::size_t width, bool left = false) {
-  const std::string fill(width > text.size() ? width - text.size() : 0, ' ');
-  return left ? text + fill : fill + text;
+using Row = std::vector<std::string>;
+
+// The first row is the head. Columns are as wide as their longest word; those that are 'l' in
+// `sides` begin alike, the others end alike.
+std::string table_of(const std::vector<Row>& rows, std::string_view sides) {
+  std::vector<std::size_t> widths(sides.size());
+  for (const Row& row : rows)
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  std::string text;
+  for (const Row& row : rows) {
+    text += "  ";
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string fill(widths[i] - row[i].size(), ' ');
+      text += "  " + (sides[i] == 'l' ? row[i] + fill : fill + row[i]);
+    }
+    text += "\n";
+  }
+  return text;
 }
 
 std::string number(double value, const char* form) {
@@ -90,17 +105,15 @@ std::string Usage::calls_table() const {
   std::stable_sort(rows.begin(), rows.end(), [](const auto& one, const auto& other) {
     return one.second.total_ns > other.second.total_ns;
   });
-  std::string text = "    " + padded("call", 28, true) + padded("calls", 12) +
-                     padded("total s", 14) + padded("mean us", 12) + padded("longest ms", 12) +
-                     "  of rank\n";
+  std::vector<Row> table{{"call", "calls", "total s", "mean us", "longest ms", "of rank"}};
   for (const auto& [name, call] : rows) {
     const auto total = static_cast<double>(call.total_ns), calls = static_cast<double>(call.calls);
-    text += "    " + padded(name, 28, true) + padded(std::to_string(call.calls), 12) +
-            padded(seconds(call.total_ns), 14) + padded(number(total / calls / 1e3, "%.2f"), 12) +
-            padded(number(static_cast<double>(call.longest_ns) / 1e6, "%.3f"), 12) + "  " +
-            std::to_string(call.slowest) + "\n";
+    table.push_back({name, std::to_string(call.calls), seconds(call.total_ns),
+                     number(total / calls / 1e3, "%.2f"),
+                     number(static_cast<double>(call.longest_ns) / 1e6, "%.3f"),
+                     std::to_string(call.slowest)});
   }
-  return text;
+  return table_of(table, "lrrrrr");
 }
 
 std::string Usage::ranks_table() const {
@@ -112,13 +125,11 @@ std::string Usage::ranks_table() const {
     // Those who wait longest, and those who wait least: the others wait for these.
     rows.erase(rows.begin() + kMostRows / 2, rows.end() - kMostRows / 2);
   }
-  std::string text = "    " + padded("rank", 6) + "  " + padded("host", 24, true) +
-                     padded("in MPI s", 14) + padded("waiting s", 14) + "\n";
+  std::vector<Row> table{{"rank", "host", "in MPI s", "waiting s"}};
   for (const auto& [rank, its] : rows)
-    text += "    " + padded(std::to_string(rank), 6) + "  " +
-            padded(hosts_[static_cast<std::size_t>(rank)], 24, true) +
-            padded(seconds(its.inside_ns), 14) + padded(seconds(its.waiting_ns), 14) + "\n";
-  return text;
+    table.push_back({std::to_string(rank), hosts_[static_cast<std::size_t>(rank)],
+                     seconds(its.inside_ns), seconds(its.waiting_ns)});
+  return table_of(table, "rlrr");
 }
 
 std::string Usage::links_table() const {
@@ -128,15 +139,13 @@ std::string Usage::links_table() const {
     return one.second.bytes > other.second.bytes;
   });
   if (rows.size() > kMostRows) rows.resize(kMostRows);
-  std::string text = "    " + padded("from -> to", 32, true) + padded("link", 8) +
-                     padded("messages", 12) + padded("bytes", 18) + "\n";
+  std::vector<Row> table{{"from -> to", "link", "messages", "bytes"}};
   for (const auto& [name, link] : rows) {
     const std::size_t cut = name.find('\t');
-    text += "    " + padded(name.substr(0, cut), 32, true) + padded(name.substr(cut + 1), 8) +
-            padded(std::to_string(link.messages), 12) + padded(std::to_string(link.bytes), 18) +
-            "\n";
+    table.push_back({name.substr(0, cut), name.substr(cut + 1), std::to_string(link.messages),
+                     std::to_string(link.bytes)});
   }
-  return text;
+  return table_of(table, "lrrr");
 }
 
 std::string Usage::report() const {

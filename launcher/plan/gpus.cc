@@ -35,9 +35,15 @@ Result<void> assign_gpus(Plan& plan, const cli::Placement& placement,
   for (PlannedRank& rank : plan.ranks) rank.gpus.clear();  // of the round before
   const int each = std::max(1, placement.gpus_per_rank);
   for (const SharedMachine& shared : machines) {
+    const std::string name = hosts_of(plan, shared);
+    if (placement.gpus_per_rank > 0 && shared.machine.hides_gpus) {
+      plan.notes.push_back(
+          name + ": CUDA_VISIBLE_DEVICES is there and empty, which hides all GPUs; " +
+          "--gpus-per-rank changes nothing (unset the variable to share them out)");
+      continue;
+    }
     const int all = devices_of(shared.machine, cli::MapBy::gpu);
     if (all == 0) continue;
-    const std::string name = hosts_of(plan, shared);
     const std::string has = name + " has " + std::to_string(all) + (all == 1 ? " GPU" : " GPUs");
     if (each > all)
       return fail(Code::arg, has + ", and " + std::to_string(each) +

@@ -101,8 +101,7 @@ Result<topo::Machine> read_machine(bool with_devices) {
   if (!with_devices) return topo::read_this_machine();
   auto machine = topo::read_this_machine(topo::DeviceReading::read);
   if (machine)
-    topo::keep_usable_gpus(*machine, topo::nvidia_driver(),
-                           variable("CUDA_VISIBLE_DEVICES").value_or(""));
+    topo::keep_usable_gpus(*machine, topo::nvidia_driver(), variable("CUDA_VISIBLE_DEVICES"));
   return machine;
 }
 

@@ -2,10 +2,15 @@
 
 namespace tutti {
 
-std::string value_in(const std::vector<std::string>& environment, const std::string& name) {
+std::optional<std::string> find_in(const std::vector<std::string>& environment,
+                                   const std::string& name) {
   for (const std::string& entry : environment)
     if (entry.starts_with(name + "=")) return entry.substr(name.size() + 1);
-  return "";
+  return std::nullopt;
+}
+
+std::string value_in(const std::vector<std::string>& environment, const std::string& name) {
+  return find_in(environment, name).value_or("");
 }
 
 void replace_in(std::vector<std::string>& environment, const std::vector<std::string>& entries) {

@@ -209,9 +209,9 @@ class Endpoint {
   // For the cost model and --report-links.
   transport::Traits traits(int peer);
   std::string link_name(int peer);
-  // Lines "peer TAB link TAB why", and "- TAB not used TAB why" for transports left out.
   // How messages between memory of GPUs went, a line for each peer and direction; empty: none did.
   std::string gpu_links_text();
+  // Lines "FIRST-LAST TAB link TAB why" of peers, "- TAB not used TAB why" of transports left out.
   std::string links_text();
   // Lines "peer TAB link TAB messages TAB bytes" for every peer that something was sent to.
   std::string sent_text() const;

@@ -32,9 +32,16 @@ std::string Core::link_name(int rank) {
 }
 
 std::string Core::links_text() {
-  std::string text;
-  for (int rank = 0; rank < wireup_.known(); ++rank)
-    text += std::to_string(rank) + "\t" + link_name(rank) + "\t" + traits(rank).why + "\n";
+  std::string text, link;  // of the peers from `first` on
+  int first = 0;
+  for (int rank = 0; rank <= wireup_.known(); ++rank) {
+    const bool is_end = rank == wireup_.known();
+    const std::string its = is_end ? "" : link_name(rank) + "\t" + traits(rank).why + "\n";
+    if (its == link) continue;
+    if (rank > first) text += std::to_string(first) + "-" + std::to_string(rank - 1) + "\t" + link;
+    first = rank;
+    link = its;
+  }
   for (const std::string& each : opened_.left_out) text += "-\tnot used\t" + each + "\n";
   if (!opened_.unnamed.empty())
     text += "-\tnot used\t" + transport::unnamed_text(opened_, knobs_) + "\n";

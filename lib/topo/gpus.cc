@@ -85,8 +85,10 @@ std::vector<int> visible_gpus(const std::string& visible, const std::vector<Driv
   return kept;
 }
 
-void keep_usable_gpus(Machine& machine, const GpuDriver& driver, const std::string& visible) {
-  machine.visible_gpus = visible;
+void keep_usable_gpus(Machine& machine, const GpuDriver& driver,
+                      const std::optional<std::string>& visible) {
+  machine.visible_gpus = visible.value_or("");
+  machine.hides_gpus = visible && visible->empty();
   std::vector<DriverGpu> usable;
   std::copy_if(driver.gpus.begin(), driver.gpus.end(), std::back_inserter(usable),
                [](const DriverGpu& gpu) { return gpu.usable; });
@@ -97,7 +99,7 @@ void keep_usable_gpus(Machine& machine, const GpuDriver& driver, const std::stri
         });
   };
   std::vector<PciDevice> kept;
-  for (const int number : visible_gpus(visible, usable)) {
+  for (const int number : visible_gpus(machine.visible_gpus, usable)) {
     const auto device = device_of(usable[static_cast<std::size_t>(number)]);
     if (device == machine.devices.end()) return;
     kept.push_back(*device);

@@ -2,6 +2,7 @@
 // open every one of them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,9 @@ std::vector<int> visible_gpus(const std::string& visible, const std::vector<Driv
 
 // Takes away the GPUs that this process may not use, by the driver and by CUDA_VISIBLE_DEVICES, and
 // brings the others into its order: so are they numbered for programs, and called there. A driver
-// that knows other GPUs than the machine has, or none, changes nothing.
-void keep_usable_gpus(Machine& machine, const GpuDriver& driver, const std::string& visible);
+// that knows other GPUs than the machine has, or none, changes nothing. An empty variable hides
+// them all from programs, and none from the planner, which may still put ranks near them.
+void keep_usable_gpus(Machine& machine, const GpuDriver& driver,
+                      const std::optional<std::string>& visible);
 
 }  // namespace tutti::topo

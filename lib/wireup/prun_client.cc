@@ -127,14 +127,14 @@ class PrunClient final : public Wireup {
   void lost_peer() override { (void)say(RankSays::lost_peer, 0, {}); }
 
   void report_links(std::string_view lines) override {
-    // Whole lines, of many ranks in many messages. A report that cannot be delivered is not worth
-    // failing for: the daemon's end is reported by whoever needs the daemon next.
+    // A report that cannot be delivered is not worth failing for: the daemon's end is reported
+    // by whoever needs the daemon next. Whole lines go, as many at a time as a message holds.
     while (!lines.empty()) {
-      std::size_t end = lines.size();
-      if (end > kMaxRankPayload) end = lines.rfind('\n', kMaxRankPayload - 1) + 1;
-      if (end == 0) end = kMaxRankPayload;
-      if (!say(RankSays::links, 0, lines.substr(0, end))) return;
-      lines.remove_prefix(end);
+      std::string_view some = lines.substr(0, kMaxRankPayload);
+      if (some.size() < lines.size())
+        if (const auto end = some.rfind('\n'); end != some.npos) some = some.substr(0, end + 1);
+      if (!say(RankSays::links, 0, some)) return;
+      lines.remove_prefix(some.size());
     }
   }
 

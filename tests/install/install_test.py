@@ -106,9 +106,24 @@ def compilers(prefix, work, env):
     expect(run(tool, "-show", env=dict(env, I_MPI_CC="icx")).startswith("icx "), "I_MPI_CC is taken")
     named = run(os.path.join(prefix, "bin", "mpicc"), "-show", env=dict(env, TUTTI_CC="other"))
     expect(named.startswith("other "), "TUTTI_CC is taken")
+    refuses(tool, work, env)
     link = os.path.join(work, "mpicc")
     os.symlink(os.path.join(prefix, "bin", "mpicc"), link)
     expect(prefix in run(link, "-show", env=env), "a symbolic link to mpicc finds the tree")
+
+
+def refuses(tool, work, env):
+    """What cannot be done is told in one line: a static program, and a compiler that is this wrapper again."""
+    path, wrapped = dict(PATH=f"{os.path.dirname(tool)}:{env['PATH']}"), "mpicc: the compiler that it is told to run calls it back"
+    loops = {"TUTTI_CC": "mpicc -I/x/y", "OMPI_CC": "env mpicc", "I_MPI_CC": "mpicxx"}
+    rows = [("-static", {}, "mpicc: -static: there is no static library of Tutti"), ("-cc=mpicc", path, wrapped)]
+    rows += [("-Wall", path | {name: compiler, "TUTTI_CXX": "mpicc"}, wrapped) for name, compiler in loops.items()]
+    for word, variables, said in rows:
+        done = subprocess.run([tool, word, "probe.c"], cwd=work, env=env | variables, capture_output=True, text=True, timeout=60)
+        expect(done.returncode == 1 and done.stderr.startswith(said) and done.stderr.count("\n") == 1,
+               f"mpicc {word} {variables.get('TUTTI_CC', '')} is refused in one line")
+    run(tool, "-static", "-c", "probe.c", folder=work, env=env)
+    run(tool, "probe.c", folder=work, env=env | path | {"TUTTI_CC": "mpicxx"})
 
 
 def unserved(prefix, work, env):

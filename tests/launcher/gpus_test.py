@@ -10,15 +10,15 @@ from checks import check, result, run
 import invented_gpus  # checks.py has said where it is
 
 PRUN = os.path.abspath(sys.argv[1])
-TELLS = 'echo "$RANK on $(hostname): ${CUDA_VISIBLE_DEVICES:-all}"'
+TELLS = 'none=${CUDA_VISIBLE_DEVICES+none}; echo "$RANK on $(hostname): ${CUDA_VISIBLE_DEVICES:-${none:-all}}"'
 HOSTS = ["--virtual", "-H", "a:2,b:2"]
 OWN = ["--gpus-per-rank", "1"]
 
 
 def ranks_of(folder, *words, **environment):
     """The job where two GPUs are invented; "RANK on HOST: ITS GPUS" of each rank, in order."""
-    environment = {"CUDA_VISIBLE_DEVICES": "", **environment}
-    kept = {name: value for name, value in (os.environ | environment).items() if value or name not in environment}
+    environment = {"CUDA_VISIBLE_DEVICES": None, **environment}
+    kept = {name: value for name, value in (os.environ | environment).items() if value is not None}
     done = run(*invented_gpus.opened([PRUN, "--oversubscribe", *words, "sh", "-c", TELLS], folder), env=kept)
     return done, sorted(done.stdout.splitlines())
 
@@ -44,6 +44,10 @@ def one_host(folder):
     done, said = ranks_of(folder, "-np", "2", *OWN, "--report-bindings", CUDA_VISIBLE_DEVICES="3,1")
     check("... by the names that CUDA_VISIBLE_DEVICES gives them", said == [f"0 on {host}: 3", f"1 on {host}: 1"] and
           numbers(done) == [("0", "GPU 3 (by local rank)"), ("1", "GPU 1 (by local rank)")], done)
+    done, said = ranks_of(folder, "-np", "2", *OWN, "--report-bindings", CUDA_VISIBLE_DEVICES="")
+    check("... and none where that is empty, which is told", said == [f"{rank} on {host}: none" for rank in (0, 1)] and
+          done.stderr.count("CUDA_VISIBLE_DEVICES is there and empty") == 1 and
+          done.stderr.count(", no GPU (CUDA_VISIBLE_DEVICES is empty)\n") == 2, done)
     done, said = ranks_of(folder, "-np", "2", *OWN, "-x", "CUDA_VISIBLE_DEVICES=7", "--report-bindings")
     check("-x has the last word", said == [f"{rank} on {host}: 7" for rank in (0, 1)], done)
     check("... and is drawn", done.stderr.count(", CUDA_VISIBLE_DEVICES=7 as given\n") == 2 and "GPU 0" not in done.stderr, done)

@@ -14,6 +14,7 @@
 #include "cli/cli.h"
 #include "hosts/hosts.h"
 #include "read_case.h"
+#include "topo/gpus.h"
 
 using namespace tutti;  // NOLINT(google-build-using-namespace): a test of one namespace
 using namespace tutti::launch::cli;  // NOLINT(google-build-using-namespace): a test of these rooms
@@ -54,6 +55,8 @@ std::vector<topo::Machine> machines_of(const PlanCase& one, const Plan& plan) {
       machine->cpu_quota = quota->second;
     if (const auto boot = one.boots.find(host.name); boot != one.boots.end())
       machine->boot_id = boot->second;
+    if (const auto visible = one.visible.find(host.name); visible != one.visible.end())
+      topo::keep_usable_gpus(*machine, {}, visible->second);
     machines.push_back(std::move(*machine));
   }
   return machines;

@@ -47,6 +47,8 @@ void apply(PlanCase& one, const Line& line, std::string*& open_file) {
     one.machines[line.name] = line.value;
   } else if (line.key == "boot") {
     one.boots[line.name] = line.value;
+  } else if (line.key == "visible") {
+    one.visible[line.name] = line.value;
   } else if (line.key == "quota") {
     one.quotas[line.name] = std::strtod(line.value.c_str(), nullptr);
   } else {

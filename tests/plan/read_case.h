@@ -26,6 +26,7 @@ struct PlanCase {
   std::map<std::string, std::string> machines;
   std::map<std::string, double> quotas;
   std::map<std::string, std::string> boots;
+  std::map<std::string, std::string> visible;  // CUDA_VISIBLE_DEVICES
   std::string expected;
 };
 

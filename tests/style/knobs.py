@@ -35,6 +35,7 @@ named with the nearest known name. Sizes take `k`, `M` and `G` (powers of 1024),
 MIDDLE = """
 `TUTTI_JOIN_KEY`, 16 bytes or more, is the key by which nodes that are started one by one know each
 other, and so do ranks on several hosts under a torchrun that is not ours. prun gives it to no rank.
+`TUTTI_CC` and `TUTTI_CXX` name the compilers of `mpicc` and `mpicxx`.
 
 ## What every rank sees
 

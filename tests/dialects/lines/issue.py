@@ -9,7 +9,8 @@ ROWS = [
     ("mpirun", "-np 999 --map-by ppr:1:package true", fails(204, "1 on each package of 1 host make", "allow more on each package")),
     # Lines of Intel MPI's under a name that is Open MPI's, too.
     ("mpirun", "-s all -n 2 cat", refuses("'all' is no program", "say --stdin all")),
-    ("mpirun", "-tune -n 2 echo hi", refuses("-tune: '-n' is no parameter of Open MPI's")),
+    ("mpirun", "-tune -n 2 echo hi", refuses("-tune needs FILE after it, not -n")),
+    ("mpirun", "-tune=-n 2 echo hi", refuses("-tune: '-n' is no parameter of Open MPI's")),
     ("mpiexec", "-tune machines -n 2 echo hi", refuses("machines:1: '", "is no parameter of Open MPI's")),
     ("mpirun", "--mca oob_tcp_if_include lo -np 1 printenv TUTTI_INTERFACES", prints("lo")),
     ("mpirun", "--mca btl_tcp_if_exclude docker0 -np 1 printenv TUTTI_INTERFACES", prints("^docker0")),

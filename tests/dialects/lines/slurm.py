@@ -87,6 +87,9 @@ ROWS = [
     # Without effect, and told so.
     ("srun", "-v -p debug -A project -J name -q normal -C skylake -n1 echo hi", (holds("hi"), notes("-p", "-A", "-J", "-q", "-C"))),
     ("srun", "-v -pdebug -Jname -n1 echo hi", (holds("hi"), notes("-p", "-J"))),
+    ("srun", "--mpi=list", refuses("there is nothing to choose")),
+    ("srun", "-o -n2 hostname", refuses("-o needs FILE after it, not -n2")),
+    ("srun", "-J -n2 hostname", refuses("-J needs NAME after it, not -n2")),
     ("srun", "-v --mpi=pmix --gres=gpu:1 --mem=4G -n1 echo hi", (holds("hi"), notes("--mpi", "--gres", "--mem"))),
     ("srun", "-v --hint=nomultithread --threads-per-core=1 -n1 echo hi", (holds("hi"), notes("--hint", "--threads-per-core"))),
     ("srun", "-v -d afterok:12 --mail-type=END --nice --contiguous -n1 echo hi",

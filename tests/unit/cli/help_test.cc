@@ -83,7 +83,7 @@ TEST_CASE("help has sections, options and an answer to anything else", "[cli]") 
 }
 
 TEST_CASE("a misspelt variable names the nearest one", "[cli]") {
-  CHECK(check_variables({"PATH=/bin", "TUTTI_EXPLAIN=1", "TUTTI_JOB_ID=3"}));
+  CHECK(check_variables({"PATH=/bin", "TUTTI_EXPLAIN=1", "TUTTI_JOB_ID=3", "TUTTI_CC=gcc"}));
   const auto wrong = check_variables({"TUTTI_EXPLIAN=1"});
   REQUIRE_FALSE(wrong);
   CHECK(wrong.error().text == "unknown variable TUTTI_EXPLIAN; did you mean TUTTI_EXPLAIN?");

@@ -1,6 +1,7 @@
 // What ranks say of their calls: parcels that cannot be do no harm.
 #include "job/usage.h"
 
+#include "base/text.h"
 #include "catch.h"
 #include "watch/recorder.h"
 #include "wireup/protocol.h"
@@ -25,9 +26,29 @@ TEST_CASE("what ranks spent is added up", "[job][usage]") {
   usage.take(parcel_of(1, 3, 500'000'000));
   usage.take({0, static_cast<int>(wireup::RankSays::sent), "1\ttcp\t4\t1000\n0\tself\t1\t8\n"});
   const std::string report = usage.report();
-  CHECK(report.find("5      1.500000") != std::string::npos);
+  CHECK(report.find("5  1.500000") != std::string::npos);
   CHECK(report.find("a -> b") != std::string::npos);
   CHECK(report.find("1000") != std::string::npos);
+}
+
+TEST_CASE("columns are as wide as what stands in them", "[job][usage]") {
+  const std::string far = "host-" + std::string(60, 'x') + ".example.org";
+  Usage usage({far, "b"});
+  usage.take(parcel_of(0, 123'456'789'012'345, 98'765'432'109'876'543));
+  usage.take(parcel_of(1, 1, 1));
+  usage.take({0, static_cast<int>(wireup::RankSays::sent),
+              "1\ttcp\t1234567890123\t1234567890123456789\n0\tshm\t1\t8\n"});
+  std::vector<std::vector<std::string>> tables(1);
+  for (const std::string& line : text::split(usage.report(), '\n'))
+    line.starts_with("    ") ? tables.back().push_back(line) : tables.emplace_back().clear();
+  std::size_t seen = 0;
+  for (const auto& table : tables)
+    for (const std::string& line : table) {
+      ++seen;
+      CHECK(line.size() == table[0].size());
+    }
+  CHECK(seen == 8);
+  CHECK(usage.report().find("  tcp  1234567890123  1234567890123456789\n") != std::string::npos);
 }
 
 TEST_CASE("parcels cut short or full of nonsense are left out", "[job][usage]") {

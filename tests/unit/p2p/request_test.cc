@@ -179,7 +179,7 @@ TEST_CASE("an owner that lost interest is not called, even by what is complete a
 TEST_CASE("links are reported with their reason", "[p2p][request]") {
   Worlds worlds(2);
   const std::string text = worlds[0].links_text();
-  REQUIRE(text.find("1\tfake\ta test\n") != std::string::npos);
+  REQUIRE(text.find("-1\tfake\ta test\n") != std::string::npos);
   REQUIRE(worlds[0].link_name(1) == "fake");
   REQUIRE(worlds[0].traits(1).eager_bytes == FakeOptions{}.eager_bytes);
 }

@@ -125,9 +125,11 @@ TEST_CASE("a machine keeps the GPUs that its programs see, in their order", "[to
   CHECK(buses_of(machine) == std::vector{buses[2], std::string("0000:01:00.0")});
 
   machine = machine_with({"0000:99:00.0"});  // not those the driver knows
-  topo::keep_usable_gpus(machine, driver, "");
-  CHECK(machine.devices.size() == 2);
+  topo::keep_usable_gpus(machine, driver, std::nullopt);
+  CHECK((machine.devices.size() == 2 && !machine.hides_gpus));
   machine = machine_with(buses);
   topo::keep_usable_gpus(machine, {}, "1");
   CHECK(machine.devices.size() == 4);
+  topo::keep_usable_gpus(machine, driver, "");
+  CHECK((machine.devices.size() == 3 && machine.hides_gpus));
 }

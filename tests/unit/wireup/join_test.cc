@@ -2,14 +2,17 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstring>
 #include <map>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/unique_fd.h"
 #include "catch.h"
 #include "wireup/protocol.h"
+#include "wireup/segment.h"
 #include "wireup/wireup.h"
 
 using namespace tutti::wireup;  // NOLINT(google-build-using-namespace): a test of one room
@@ -73,6 +76,44 @@ TEST_CASE("ranks with torchrun's variables find each other", "[wireup]") {
     CHECK(last->size() == 8);
     CHECK((*last)[0] == std::byte{2});
   }
+}
+
+TEST_CASE("a long report of links goes to the daemon in whole lines", "[wireup]") {
+  const std::array<std::uint8_t, 32> key{};
+  JobFacts facts;
+  facts.hosts = {"a"};
+  facts.host_of = {0};
+  facts.key = key;
+  const auto segment = make_segment(facts);
+  REQUIRE(segment);
+  int ends[2];
+  REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+  const tutti::UniqueFd daemon(ends[0]);
+  const std::map<std::string, std::string> variables{
+      {kSegmentFdVariable, std::to_string(::dup(segment->fd()))},
+      {kControlFdVariable, std::to_string(ends[1])},
+      {kLocalRankVariable, "0"}};
+  auto world = join(from(variables));
+  REQUIRE(world);
+  std::string lines, heard;
+  for (int i = 0; i < 10000; ++i) lines += std::to_string(i) + "\ttcp\twhy\n";
+  std::thread rank([&] {
+    (*world)->report_links(lines);
+    (*world)->lost_peer();  // the end of it
+  });
+  std::vector<char> message(sizeof(RankMessage) + kMaxRankPayload);
+  for (;;) {
+    const auto got = ::recv(daemon.get(), message.data(), message.size(), 0);
+    RankMessage head{};
+    if (got < static_cast<ssize_t>(sizeof head)) break;
+    std::memcpy(&head, message.data(), sizeof head);
+    if (static_cast<RankSays>(head.says) == RankSays::lost_peer) break;
+    if (static_cast<RankSays>(head.says) != RankSays::links) continue;
+    heard.append(message.data() + sizeof head, static_cast<std::size_t>(got) - sizeof head);
+    CHECK(heard.back() == '\n');
+  }
+  rank.join();
+  CHECK(heard == lines);
 }
 
 TEST_CASE("variables that say nonsense are named", "[wireup]") {

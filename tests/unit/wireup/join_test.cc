@@ -205,39 +205,6 @@ TEST_CASE("a rank whose descriptors were closed says so instead of being alone",
   CHECK_FALSE(join(from(partial)).has_value());
 }
 
-TEST_CASE("a report of many links comes whole, in messages of whole lines", "[wireup]") {
-  const std::vector<std::uint8_t> secret(32, 'k');
-  JobFacts facts;
-  facts.hosts = {"here"};
-  facts.host_of = {0};
-  facts.key = secret;
-  auto segment = make_segment(facts);
-  REQUIRE(segment);
-  int ends[2];
-  REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
-  const tutti::UniqueFd daemon(ends[0]);
-  const std::map<std::string, std::string> variables{
-      {"TUTTI_SEGMENT_FD", std::to_string(::dup(segment->fd()))},
-      {"TUTTI_CONTROL_FD", std::to_string(ends[1])},
-      {"TUTTI_LOCAL_RANK", "0"}};
-  const auto world = join(from(variables));
-  REQUIRE(world);
-  std::string report, heard;
-  for (int peer = 0; peer < 2000; ++peer)
-    report += std::to_string(peer) + "\ttcp\tit is on another host than this one\n";
-  REQUIRE(report.size() > kMaxRankPayload);
-  (*world)->report_links(report);
-  std::string room(sizeof(RankMessage) + kMaxRankPayload, 0);
-  for (ssize_t got = 0; (got = ::recv(daemon.get(), room.data(), room.size(), MSG_DONTWAIT)) > 0;) {
-    RankMessage head{};
-    std::memcpy(&head, room.data(), sizeof head);
-    if (head.says != static_cast<std::uint32_t>(RankSays::links)) continue;
-    heard += room.substr(sizeof head, head.bytes);
-    CHECK(heard.back() == '\n');
-  }
-  CHECK(heard == report);
-}
-
 TEST_CASE("ranks in threads see their hosts, and each other's addresses", "[wireup]") {
   auto worlds = in_threads({0, 0, 1});
   REQUIRE(worlds.size() == 3);

@@ -67,56 +67,59 @@ std::byte* BufferRoom::find_gap(Count bytes, std::list<Piece>::iterator* before)
   return memory_ + free_from;
 }
 
-BufferRoom::Piece* BufferRoom::pack(comm::Communicator& comm, const types::Buffer& message,
-                                    int dest, int tag) {
+// A piece in the list, with memory for so many bytes; null: no room, noted.
+BufferRoom::Piece* BufferRoom::take(Count bytes) {
   Piece piece{0, 0, this, {}, ++sends_, nullptr, nullptr};
   auto before = pieces_.end();
-  std::byte* at = nullptr;
   if (is_limited_) {
-    at = find_gap(message.bytes, &before);
-    for (int round = 0; at == nullptr && round < 100; ++round) {
+    piece.memory = find_gap(bytes, &before);
+    for (int round = 0; piece.memory == nullptr && round < 100; ++round) {
       comm::progress(process.self_comm->runtime());
-      at = find_gap(message.bytes, &before);
+      piece.memory = find_gap(bytes, &before);
     }
-    if (at == nullptr) {
-      refuse(Code::buffer, "the attached buffer has no room for " + std::to_string(message.bytes) +
-                               " bytes more");
+    if (piece.memory == nullptr) {
+      refuse(Code::buffer,
+             "the attached buffer has no room for " + std::to_string(bytes) + " bytes more");
       return nullptr;
     }
-    piece.begin = at - memory_;
-    piece.end = piece.begin + message.bytes;
+    piece.begin = piece.memory - memory_;
+    piece.end = piece.begin + bytes;
   }
   if (!is_hosts_) {
-    piece.own = std::make_unique<std::byte[]>(static_cast<std::size_t>(message.bytes));
-    at = piece.own.get();
+    piece.own = std::make_unique<std::byte[]>(static_cast<std::size_t>(bytes));
+    piece.memory = piece.own.get();
   }
-  types::pack(message, 0, {at, static_cast<std::size_t>(message.bytes)});
-  if (types::failure_of(message.device) != Code::ok) {
-    comm::send_failure(comm, dest, tag);
-    refuse(Code::buffer, "the message could not be copied from its GPU; see the line above");
-    return nullptr;
-  }
-  piece.memory = at;
   const auto place = pieces_.insert(before, std::move(piece));
   place->place = place;
   return &*place;
 }
 
+BufferRoom::Taken BufferRoom::pack(comm::Communicator& comm, const types::Buffer& message, int dest,
+                                   int tag) {
+  Taken taken(take(message.bytes));
+  if (taken == nullptr) return nullptr;
+  if (copy_message(message, types::Buffer::plain(taken->memory, message.bytes)) == Code::ok)
+    return taken;
+  comm::send_failure(comm, dest, tag);
+  refuse(Code::buffer, "the message could not be copied from its GPU; see the line above");
+  return nullptr;
+}
+
 // What left at once is out of the room.
-comm::Request* BufferRoom::post(Piece& piece, comm::Communicator& comm, Count bytes, int dest,
+comm::Request* BufferRoom::post(Taken& piece, comm::Communicator& comm, Count bytes, int dest,
                                 int tag) {
   comm::Request* const send =
-      comm::isend(comm, p2p::Mode::standard, piece.memory, bytes, *type_of(MPI_PACKED), dest, tag);
-  if (send->is_done()) drop(piece);
+      comm::isend(comm, p2p::Mode::standard, piece->memory, bytes, *type_of(MPI_PACKED), dest, tag);
+  if (send->is_done()) piece.reset();
   return send;
 }
 
 Code BufferRoom::send(comm::Communicator& comm, const types::Buffer& message, int dest, int tag) {
-  Piece* const piece = pack(comm, message, dest, tag);
+  Taken piece = pack(comm, message, dest, tag);
   if (piece == nullptr) return Code::buffer;
-  comm::Request* const send = post(*piece, comm, message.bytes, dest, tag);
+  comm::Request* const send = post(piece, comm, message.bytes, dest, tag);
   const Code code = send->is_done() ? send->status().code : Code::ok;
-  if (!send->is_done()) send->when_done(&on_sent, piece);
+  if (!send->is_done()) send->when_done(&on_sent, piece.release());
   send->release();
   return code;
 }
@@ -165,10 +168,12 @@ class BufferRoom::Cancellable final : public comm::Hooks {
 
 comm::Request* BufferRoom::start_send(comm::Communicator& comm, const types::Buffer& message,
                                       int dest, int tag) {
-  Piece* const piece = pack(comm, message, dest, tag);
-  if (piece == nullptr) return nullptr;
-  comm::Request* const send = post(*piece, comm, message.bytes, dest, tag);
+  Taken taken = pack(comm, message, dest, tag);
+  if (taken == nullptr) return nullptr;
+  comm::Request* const send = post(taken, comm, message.bytes, dest, tag);
   if (send->is_done()) return send;
+  Piece* const piece = taken.release();
+  send->when_done(&on_sent, piece);  // even if there is no memory for what follows
   auto hooks = std::make_unique<Cancellable>(piece, send);
   Cancellable& cancellable = *hooks;
   comm::Request* const own = comm::open_request(comm, std::move(hooks));

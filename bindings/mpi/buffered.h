@@ -41,15 +41,22 @@ class BufferRoom {
     std::unique_ptr<std::byte[]> own;
     std::byte* memory = nullptr;
   };
+  // A piece that is given back unless somebody has taken it over, whatever happens: who detaches
+  // the room waits for all of them.
+  struct Drop {
+    void operator()(Piece* piece) const { piece->room->drop(*piece); }
+  };
+  using Taken = std::unique_ptr<Piece, Drop>;
   class Cancellable;  // hooks of a request whose message is still in the room
   struct Flush {
     comm::Request* request;
     std::uint64_t up_to;  // pieces with numbers up to this one
     std::size_t left;
   };
+  Piece* take(Count bytes);
   // The message in its piece, and its send; null: no room, or its receiver was told of a failure.
-  Piece* pack(comm::Communicator& comm, const types::Buffer& message, int dest, int tag);
-  comm::Request* post(Piece& piece, comm::Communicator& comm, Count bytes, int dest, int tag);
+  Taken pack(comm::Communicator& comm, const types::Buffer& message, int dest, int tag);
+  comm::Request* post(Taken& piece, comm::Communicator& comm, Count bytes, int dest, int tag);
   std::byte* find_gap(Count bytes, std::list<Piece>::iterator* before);
   static void on_sent(void* piece, const comm::Request& send);
   void drop(Piece& piece);

@@ -17,4 +17,20 @@ inline types::Buffer bytes_at(const void* data, Count bytes) {
   return plain;
 }
 
+// Waits for a device's work; other threads' calls go on meanwhile.
+inline Code end_work(p2p::Pending* work) {
+  p2p::Endpoint& endpoint = process.world->endpoint();
+  endpoint.wait(work);
+  const Code code = work->status.code;
+  endpoint.release(work);
+  return code;
+}
+// Copies a whole message, the shorter of both.
+inline Code copy_message(const types::Buffer& from, const types::Buffer& into) {
+  if (from.device != nullptr || into.device != nullptr) [[unlikely]]
+    return end_work(process.world->endpoint().copy(from, into));
+  types::copy(from, into);
+  return Code::ok;
+}
+
 }  // namespace tutti::mpi

@@ -30,7 +30,6 @@ class PersistentRequest final : public Object {
   Role role = Role::whole;
   int partitions = 0;
   p2p::Partitioned* side = nullptr;
-  types::Device* device = nullptr;  // whose memory its message is in; null: the host's
 
  private:
   comm::CommRef comm_;

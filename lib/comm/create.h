@@ -53,7 +53,7 @@ Result<CommRef> create_graph(Communicator& comm, std::span<const Edge> edges, bo
                              bool reorder);
 // By what each member wants: to be with nobody, with those of its color, with those who share its
 // resource of that level (with nobody where it is not bound to one), or of the outermost level at
-// which those who want it differ (`found`; empty: there is none). Between groups only by color.
+// which those who want it differ (`found`; empty: there is none).
 struct SplitWish {
   enum class By : std::uint8_t { nobody, color, level, inside } by = By::nobody;
   int color = 0;

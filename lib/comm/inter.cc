@@ -194,11 +194,16 @@ Result<GroupRef> swap_groups(const Meeting& local, const Leaders& leaders, const
   return heard.group;
 }
 
+// Leaders that say different tags, or name others than each other, wait for ever: the daemon is
+// told for whom, on which communicator and with which tag.
 Result<CommRef> create_inter(Communicator& comm, const Bridge& bridge) {
   Runtime& runtime = comm.runtime();
   const Meeting local = meeting_on(comm);
-  if (local.rank() != bridge.local_leader)
-    return join(local, {bridge.local_leader, kProcNull, {}}, comm.group_ref(), runtime);
+  const bool leads = local.rank() == bridge.local_leader;
+  const Communicator& with = leads ? *bridge.peer_comm : comm;
+  const int awaited = with.peer(leads ? bridge.remote_leader : bridge.local_leader);
+  watch::detail(runtime.watch, {.context = with.context(), .peer = awaited, .tag = bridge.tag});
+  if (!leads) return join(local, {bridge.local_leader, kProcNull, {}}, comm.group_ref(), runtime);
   Communicator& peer = *bridge.peer_comm;
   return join(
       local,

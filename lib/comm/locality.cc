@@ -84,22 +84,23 @@ int color_at(const std::vector<Seat>& seats, const Locality& mine, Level level) 
 
 }  // namespace
 
-// Whatever a member wants, even to stay away, all make the same calls.
+// Whatever a member wants, even to stay away, all make the same calls. Of an intercommunicator the
+// members of both groups are looked at together: who sits at one place meets there.
 Result<CommRef> split_by(Communicator& comm, const SplitWish& wish, int key,
                          std::optional<Level>* found) {
   std::optional<Level> level = wish.level;
   int color = wish.by == SplitWish::By::color ? wish.color : kUndefined;
-  if (!comm.is_inter()) {
-    std::vector<Seat> seats(static_cast<std::size_t>(comm.size()));
-    Seat& mine = seats[static_cast<std::size_t>(comm.rank())];
-    mine.comes_along = wish.by == SplitWish::By::level || wish.by == SplitWish::By::inside;
-    if (mine.comes_along != 0) mine.place = my_locality(comm.runtime());
-    const Locality place = mine.place;
-    const Code code = meeting_on(comm).gather(std::as_writable_bytes(std::span(seats)));
-    if (code != Code::ok) return fail(code, "members could not say where they are");
-    if (wish.by == SplitWish::By::inside) level = inside(seats);
-    if (mine.comes_along != 0 && level) color = color_at(seats, place, *level);
-  }
+  const Meeting meeting = meeting_on(comm);
+  std::vector<Seat> seats(static_cast<std::size_t>(meeting.size()));
+  Seat& mine = seats[static_cast<std::size_t>(meeting.rank())];
+  mine.comes_along = wish.by == SplitWish::By::level || wish.by == SplitWish::By::inside;
+  if (mine.comes_along != 0) mine.place = my_locality(comm.runtime());
+  const Locality place = mine.place;
+  const bool comes_along = mine.comes_along != 0;
+  const Code code = meeting.gather(std::as_writable_bytes(std::span(seats)));
+  if (code != Code::ok) return fail(code, "members could not say where they are");
+  if (wish.by == SplitWish::By::inside) level = inside(seats);
+  if (comes_along && level) color = color_at(seats, place, *level);
   if (found != nullptr) *found = level;
   return split(comm, color, key);
 }

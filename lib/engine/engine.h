@@ -140,6 +140,7 @@ class Run {
   void meet(std::uint32_t step);
   void queue(std::uint32_t step);
   void advance();
+  void start_queued();
   void start(std::uint32_t step);
   void start_send(std::uint32_t index, const sched::Step& step);
   Code bind();

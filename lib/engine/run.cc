@@ -104,23 +104,31 @@ inline void Run::queue(std::uint32_t step) {
 void Run::advance() {
   if (advancing_ || done_) return;
   advancing_ = true;
-  while (code_ == Code::ok) {
-    if (!receives_.is_empty())
-      start(receives_.pop());
-    else if (!others_.is_empty())
-      start(others_.pop());
-    else
-      break;
-  }
+  start_queued();
   advancing_ = false;
   if (code_ != Code::ok) binding_.outlives_failure ? part_company() : let_go();
   if (stragglers_ == 0 && (code_ != Code::ok || unfinished_ == 0))
     finish();  // may destroy this run
 }
 
+void Run::start_queued() {
+  try {
+    while (code_ == Code::ok) {
+      if (!receives_.is_empty())
+        start(receives_.pop());
+      else if (!others_.is_empty())
+        start(others_.pop());
+      else
+        break;
+    }
+  } catch (const std::bad_alloc&) {  // the step has not begun: its peer is told so
+    failure_.text = "there is not enough memory for the messages of its steps";
+    fail_with(Code::no_mem);
+  }
+}
+
 void Run::start(std::uint32_t index) {
   const Step& step = program_->schedule.steps[index];
-  messages_[index].started = true;
   switch (step.kind) {
     case StepKind::recv:
       watch(index, endpoint_.recv(job_rank(step), envelope(step.peer), memory_->buffer(step.into)));
@@ -153,6 +161,7 @@ void Run::start(std::uint32_t index) {
       }
       break;
   }
+  messages_[index].started = true;
   if (const std::uint32_t next = program_->next_to_peer[index]; next != Program::kNone) meet(next);
 }
 

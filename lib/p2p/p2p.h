@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -100,10 +101,13 @@ class Partitioned {
   using Done = void (*)(void* owner, const Status& status);
 
   virtual ~Partitioned() = default;
-  virtual void start(Done on_done, void* owner) = 0;  // not while a round is under way
-  virtual bool ready(int partition) = 0;              // sender; false: it was before
-  virtual bool arrived(int partition) = 0;            // receiver
-  virtual void release() = 0;                         // freed when nothing is under way
+  // Not while a round is under way. Where the message lies is found out anew each time.
+  virtual void start(Done on_done, void* owner) = 0;
+  // Sender. Gives one that was ready before, or is named twice: then none is made ready.
+  virtual std::optional<int> ready(std::span<const int> partitions) = 0;
+  void ready(int partition) { ready({&partition, 1}); }
+  virtual bool arrived(int partition) = 0;  // receiver
+  virtual void release() = 0;               // freed when nothing is under way
 };
 
 // What an endpoint has done so far, and what it holds now.

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "p2p/core.h"
+#include "p2p/partitioned_half.h"
 
 namespace tutti::p2p {
 namespace {
@@ -41,89 +41,6 @@ Envelope introducing(Envelope envelope) {
   return envelope;
 }
 
-}  // namespace
-
-// What both sides share: the round under way, and living on while messages are under way.
-class PartitionedHalf : public Partitioned {
- public:
-  PartitionedHalf(Core& core, int peer, std::uint32_t context, const Shape& shape)
-      : core_(core), peer_(peer), shape_(shape), context_(context) {
-    core_.channel_.halves.push_back(this);
-  }
-  ~PartitionedHalf() override { std::erase(core_.channel_.halves, this); }
-  PartitionedHalf(const PartitionedHalf&) = delete;
-  PartitionedHalf& operator=(const PartitionedHalf&) = delete;
-
-  std::uint32_t context() const { return context_; }
-  virtual void cancel(Code code) = 0;
-
-  void release() override {
-    is_released_ = true;
-    drop_if_idle();
-  }
-
- protected:
-  Count partition_bytes() const {
-    return shape_.partitions == 0 ? 0 : shape_.message.bytes / shape_.partitions;
-  }
-  void begin(Done on_done, void* owner) {
-    on_done_ = on_done;
-    owner_ = owner;
-    status_ = {};
-  }
-  void end() { on_done_(owner_, status_); }
-  void note(const Status& part) {
-    if (status_.code == Code::ok) status_.code = part.code;
-    status_.bytes += part.bytes;
-  }
-  // Between these it is not freed.
-  void hold() { ++pending_; }
-  void let_go() {
-    --pending_;
-    drop_if_idle();
-  }
-  // Calls `Handle` of the derived side when the request is done, perhaps at once.
-  template <class Derived, void (Derived::*Handle)(const Status&)>
-  void follow(Pending* request) {
-    ++pending_;
-    request->owner = static_cast<Derived*>(this);
-    if (request->done) return settle<Derived, Handle>(request);
-    request->on_done = &settle<Derived, Handle>;
-  }
-
-  Code why_cancelled() const { return core_.channel_.cancelled.why(context_, kAnySource); }
-  void cancel_stream(std::uint32_t stream, int sender, Code code) {
-    core_.cancel_in(kStreams | stream, sender, code);
-  }
-
-  Core& core_;
-  const int peer_;
-  const Shape shape_;
-  Status status_;
-
- private:
-  template <class Derived, void (Derived::*Handle)(const Status&)>
-  static void settle(Pending* request) {
-    auto* const self = static_cast<Derived*>(request->owner);
-    const Status status = request->status;
-    self->core_.release(request);
-    (self->*Handle)(status);
-    --self->pending_;
-    self->drop_if_idle();
-  }
-  void drop_if_idle() {
-    if (is_released_ && pending_ == 0) delete this;
-  }
-
-  const std::uint32_t context_;
-  Done on_done_ = nullptr;
-  void* owner_ = nullptr;
-  int pending_ = 0;  // requests under way, or a handler running
-  bool is_released_ = false;
-};
-
-namespace {
-
 class Sender final : public PartitionedHalf {
  public:
   Sender(Core& core, int peer, const Envelope& envelope, const Shape& shape, std::uint32_t stream)
@@ -145,29 +62,39 @@ class Sender final : public PartitionedHalf {
     if (left_ == 0) end();
   }
 
-  bool ready(int partition) override {
-    const auto place = static_cast<std::size_t>(partition);
-    if (is_ready_[place]) return false;
-    is_ready_[place] = true;
-    if (const Code code = why_cancelled(); code != Code::ok) {
-      left({kAnySource, kAnyTag, code});
-      return true;
-    }
-    const types::Buffer part =
-        shape_.message.part(partition * partition_bytes(), partition_bytes());
-    const Envelope envelope{kStreams | stream_, core_.wireup().rank(), partition, 0};
-    if (part.is_contiguous() &&
-        core_.try_send(peer_, envelope, part.at(), static_cast<std::size_t>(part.bytes)))
-      left({});
-    else
-      follow<Sender, &Sender::left>(core_.send(Mode::standard, peer_, envelope, part));
-    return true;
+  // All or none. What the caller gave the message's device before comes first.
+  std::optional<int> ready(std::span<const int> partitions) override {
+    types::Device* const device = core_.devices().begin(shape_.message.device);
+    for (std::size_t i = 0; i < partitions.size(); ++i)
+      if (is_ready(partitions[i])) {
+        for (const int marked : partitions.first(i)) is_ready(marked) = false;
+        return partitions[i];
+      } else {
+        is_ready(partitions[i]) = true;
+      }
+    for (const int partition : partitions) send(partition, device);
+    return std::nullopt;
   }
   bool arrived(int) override { return false; }
   void cancel(Code code) override { cancel_stream(stream_, core_.wireup().rank(), code); }
 
  private:
   friend class PartitionedHalf;
+  std::vector<bool>::reference is_ready(int partition) {
+    return is_ready_[static_cast<std::size_t>(partition)];
+  }
+  void send(int partition, types::Device* device) {
+    if (const Code code = why_cancelled(); code != Code::ok)
+      return left({kAnySource, kAnyTag, code});
+    types::Buffer part = shape_.message.part(partition * partition_bytes(), partition_bytes());
+    part.device = device;
+    const Envelope envelope{kStreams | stream_, core_.wireup().rank(), partition, 0};
+    if (part.is_contiguous() &&
+        core_.try_send(peer_, envelope, part.at(), static_cast<std::size_t>(part.bytes)))
+      left({});
+    else
+      follow<Sender, &Sender::left>(core_.send(Mode::standard, peer_, envelope, part));
+  }
   void introduced(const Status&) {}
   void left(const Status& part) {
     note(part);
@@ -203,7 +130,7 @@ class Receiver final : public PartitionedHalf {
     if (has_met_) expect();
   }
 
-  bool ready(int) override { return false; }
+  std::optional<int> ready(std::span<const int>) override { return std::nullopt; }
   bool arrived(int partition) override { return lacks_[static_cast<std::size_t>(partition)] == 0; }
   void cancel(Code code) override {
     if (!has_met_ || failure_ != Code::ok) return;  // the meeting ends, or went wrong

@@ -79,6 +79,11 @@ Result<TypeRef> array_of(std::span<const Taken> dims, Datatype& old, Made made) 
   return Maker::make(shape, body, std::move(made));
 }
 
+// Rounded up.
+constexpr Count over(Count size, Count by) {
+  return size / by + (size % by != 0 ? 1 : 0);
+}
+
 // What the rank at `place` of `deal.ranks` gets of this dimension.
 Result<Taken> dealt(const Deal& deal, Count place) {
   if (deal.spread == Spread::none) {
@@ -87,29 +92,29 @@ Result<Taken> dealt(const Deal& deal, Count place) {
   }
   const Count ranks = deal.ranks;
   const bool is_block = deal.spread == Spread::block;
-  const Count usual = is_block ? (deal.size + ranks - 1) / ranks : 1;
+  const Count usual = is_block ? over(deal.size, ranks) : 1;
   const Count block = std::clamp<Count>(deal.argument == 0 ? usual : deal.argument, 1, deal.size);
-  if (is_block && (deal.size + block - 1) / block > ranks) {
+  if (is_block && over(deal.size, block) > ranks) {
     return fail(Code::arg, "blocks of " + std::to_string(block) + " elements over " +
                                std::to_string(ranks) + " ranks do not hold " +
                                std::to_string(deal.size));
   }
-  const Count rounds = (deal.size + block - 1) / block;  // blocks of all ranks, the last cut
+  const Count rounds = over(deal.size, block);  // blocks of all ranks, the last cut
   Taken taken{deal.size, 0, block, 0, 0, block};
   if (place >= rounds) return taken;
   taken.first = place * block;
-  taken.period = ranks * block;
-  taken.blocks = (rounds - place + ranks - 1) / ranks;
+  taken.blocks = over(rounds - place, ranks);
   const bool has_cut = deal.size % block != 0 && (rounds - 1) % ranks == place;
   if (has_cut) {
     --taken.blocks;
     taken.rest = deal.size % block;
   }
-  if (taken.blocks + (has_cut ? 1 : 0) == 1) taken.period = block;
+  if (taken.blocks + (has_cut ? 1 : 0) > 1) taken.period = ranks * block;  // inside of the array
   return taken;
 }
 
 Result<void> check_deals(std::span<const Deal> dims, int rank) {
+  if (dims.empty()) return fail(Code::arg, "a distributed array needs a dimension");
   Count ranks = 1;
   for (const Deal& deal : dims) {
     if (deal.size < 1 || deal.ranks < 1 || deal.argument < 0) {

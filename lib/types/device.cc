@@ -138,6 +138,11 @@ bool Devices::one_stands_behind_caller() const {
                              [](Vendor* each) { return each->one_stands_behind_caller(); });
 }
 
+bool Devices::is_for_libraries(const void* address) const {
+  return std::ranges::all_of(vendors_,
+                             [=](Vendor* each) { return each->is_for_libraries(address); });
+}
+
 void pack_by_device(const Buffer& from, Count offset, std::span<std::byte> out) {
   Awaited packed(*from.device);
   from.device->pack(from, offset, out, &packed);
@@ -177,12 +182,6 @@ void begin_fold(const Fold& fold, Done* done) {
   if (!is_foreign && device->folds(fold)) return device->fold(fold, done);
   fold_on_host(fold);
   done->fire(done, failure_of(fold.from, fold.into) == Code::ok);
-}
-
-void fold(const Fold& fold) {
-  Awaited folded(*(fold.into.device != nullptr ? fold.into.device : fold.from.device));
-  begin_fold(fold, &folded);
-  folded.wait();
 }
 
 }  // namespace tutti::types

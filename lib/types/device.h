@@ -178,6 +178,9 @@ class Vendor {
   virtual ~Vendor() = default;
   // Null: not of this vendor. For a call that begins now, unless its caller sees to that.
   virtual Device* owner_of(const void* address, bool begins_call = true) = 0;
+  // Whether a library that works in the primary context of the memory's device (NCCL) reaches this
+  // address; true where it is not of this vendor.
+  virtual bool is_for_libraries(const void*) { return true; }
   virtual int progress() = 0;
   virtual bool one_stands_behind_caller() { return false; }  // of its devices
   virtual const char* queue_type() const = 0;                // the C type of its queues' handles
@@ -247,10 +250,14 @@ class Devices {
       buffer.device = is_absolute ? owner_of_parts(buffer) : owner_of(buffer.at());
     return buffer;
   }
-  // The same where no call begins yet: begin() comes before whatever moves the buffer.
-  Buffer find_whole(const void* data, Count count, const Datatype& type) const;
+  // The device alone, of a message that was described before and is moved now.
+  Device* owner_of(const Buffer& message) const {
+    if (is_empty() || message.bytes == 0) return nullptr;
+    return message.data == nullptr ? owner_of_parts(message) : owner_of(message.at());
+  }
   int progress();
   bool one_stands_behind_caller() const;
+  bool is_for_libraries(const void* address) const;
   std::span<Vendor* const> vendors() const { return vendors_; }
 
  private:
@@ -273,6 +280,5 @@ class Devices {
 void begin_copy(const Buffer& from, const Buffer& into, Done* done);
 // A user's operation, and what the device does not fold, is given host memory, waiting.
 void begin_fold(const Fold& fold, Done* done);
-void fold(const Fold& fold);  // waits
 
 }  // namespace tutti::types

@@ -117,11 +117,4 @@ Device* Devices::owner_of_parts(const Buffer& message) const {
   return worker_on(owners);
 }
 
-Buffer Devices::find_whole(const void* data, Count count, const Datatype& type) const {
-  Buffer buffer = Buffer::whole(const_cast<void*>(data), count, type);
-  if (!is_empty() && buffer.bytes > 0) [[unlikely]]
-    buffer.device = data == nullptr ? worker_on(find_parts(buffer)) : find(buffer.at());
-  return buffer;
-}
-
 }  // namespace tutti::types

@@ -51,6 +51,7 @@ FAILURES = [
         env=NEVER),
     Run("held ours", (2, 1, 4)),
     Run("partitioned_beside", (2, 3)),
+    Run("let_in", (1,)),
     Run("behind", env={"TUTTI_LINK": "tcp"}),
     Run("announced"),
     Run("announced", env={"TUTTI_LINK": "tcp"}),
@@ -70,6 +71,7 @@ FAILURES = [
 NCCL_FAILURES = [
     Run("operations nccl", env=FORCED, nccl=True),
     Run("nccl_threads", (2, 3), env=FORCED, nccl=True),
+    Run("nccl_contexts", (2, 3), env=FORCED, nccl=True),
     Run("nccl_levels 0 right", (3,), env=FORCED, nccl=True),
     Run("nccl_kill", (2, 3), ends=KILLED, says="rank 0 goes on", prun=RECOVERS, env=FORCED, nccl=True),
     Run("nccl_streams declined", env=FORCED, nccl=True),
@@ -99,6 +101,7 @@ PROGRAMS = sorted({run.what.split()[0] for run in TRIED + NCCL_TRIED + FAILURES 
 WITHOUT = ["driver_calls",  # calls of the driver's are counted
            "host_calls",    # likewise
            "nccl_faults",   # NCCL's functions fail as they are told
+           "other_memory",  # the host's memory comes to be where a GPU's was
            "overlapped",    # what copies take is made up
            "quickest",      # likewise
            "taken"]         # a stand-in that ends who takes memory away below a copy

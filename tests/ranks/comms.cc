@@ -85,6 +85,43 @@ void shared() {
   CHECK(comm == MPI_COMM_NULL);
 }
 
+// By each way that there is; even ranks on one side, odd ones on the other. All sit on one host.
+void shared_between() {
+  if (size == 1) return;
+  const bool even = rank % 2 == 0;
+  MPI_Comm local, inter;
+  MPI_Comm_split(MPI_COMM_WORLD, even ? 0 : 1, rank, &local);
+  MPI_Intercomm_create(local, 0, MPI_COMM_WORLD, even ? 1 : 0, 3, &inter);
+  MPI_Info info;
+  MPI_Info_create(&info);
+  const auto parts = [&](int type, const char* key, const char* value) {
+    if (key != nullptr) MPI_Info_set(info, key, value);
+    MPI_Comm part = MPI_COMM_NULL;
+    CHECK(MPI_Comm_split_type(inter, type, -rank, key == nullptr ? MPI_INFO_NULL : info, &part) ==
+          MPI_SUCCESS);
+    if (part == MPI_COMM_NULL) return 0;
+    int is_inter = 0, others = 0;
+    MPI_Comm_test_inter(part, &is_inter);
+    MPI_Comm_remote_size(part, &others);
+    CHECK(is_inter == 1 && rank_in(part) == size_of(local) - 1 - rank_in(local));
+    const int all = size_of(part) + others;
+    MPI_Comm_free(&part);
+    return all;
+  };
+  constexpr const char *kResource = "mpi_hw_resource_type", *kSet = "mpi_pset_name";
+  CHECK(parts(MPI_COMM_TYPE_SHARED, nullptr, nullptr) == size);
+  CHECK(parts(MPI_UNDEFINED, nullptr, nullptr) == 0);
+  CHECK(parts(MPI_COMM_TYPE_HW_GUIDED, nullptr, nullptr) == 0);
+  CHECK(parts(MPI_COMM_TYPE_HW_GUIDED, kResource, "mpi_shared_memory") == size);
+  CHECK(parts(MPI_COMM_TYPE_HW_GUIDED, kResource, "hwloc://Machine") == size);
+  CHECK(parts(MPI_COMM_TYPE_RESOURCE_GUIDED, kResource, "hwloc://Machine") == size);
+  CHECK(parts(MPI_COMM_TYPE_RESOURCE_GUIDED, kSet, "mpi://WORLD") == size);
+  CHECK(parts(MPI_COMM_TYPE_RESOURCE_GUIDED, kSet, "mpi://SELF") == 0);  // nobody is opposite
+  MPI_Info_free(&info);
+  MPI_Comm_free(&inter);
+  MPI_Comm_free(&local);
+}
+
 void created() {
   MPI_Group all, odd;
   MPI_Comm_group(MPI_COMM_WORLD, &all);
@@ -151,6 +188,7 @@ int main() {
   duplicates();
   splits();
   shared();
+  shared_between();
   created();
   freed_early();
   many();

@@ -1,5 +1,8 @@
 // Errors: truncation, wrong arguments, handlers, classes and strings. Nothing here is fatal.
+#include <algorithm>
+#include <climits>
 #include <cstring>
+#include <limits>
 
 #include "check.h"
 
@@ -73,6 +76,136 @@ void wrong_arguments() {
   MPI_Type_free(&pair);
   CHECK(pair == MPI_DATATYPE_NULL);
   CHECK(class_of(MPI_Type_contiguous(-1, MPI_INT, &pair)) == MPI_ERR_COUNT);
+}
+
+// Wrong lists of partitions make none of them ready: all are ready once afterwards.
+void partitions() {
+  int out[4] = {rank, 1, 2, 3}, in[4] = {};
+  MPI_Request both[2];
+  MPI_Psend_init(out, 4, 1, MPI_INT, rank, 1, MPI_COMM_WORLD, MPI_INFO_NULL, &both[0]);
+  MPI_Precv_init(in, 4, 1, MPI_INT, rank, 1, MPI_COMM_WORLD, MPI_INFO_NULL, &both[1]);
+  MPI_Startall(2, both);
+  const int beyond[] = {0, 4}, below[] = {1, -1}, twice[] = {2, 3, 2}, all[] = {3, 1, 0, 2};
+  CHECK(class_of(MPI_Pready_list(2, beyond, both[0])) == MPI_ERR_ARG);
+  CHECK(class_of(MPI_Pready_list(2, below, both[0])) == MPI_ERR_ARG);
+  CHECK(class_of(MPI_Pready_list(3, twice, both[0])) == MPI_ERR_ARG);
+  CHECK(class_of(MPI_Pready_list(-1, all, both[0])) == MPI_ERR_ARG);
+  CHECK(class_of(MPI_Pready_list(1, nullptr, both[0])) == MPI_ERR_ARG);
+  CHECK(class_of(MPI_Pready_range(1, 4, both[0])) == MPI_ERR_ARG);
+  CHECK(class_of(MPI_Pready_range(-1, 2, both[0])) == MPI_ERR_ARG);
+  CHECK(class_of(MPI_Pready_range(3, INT_MAX, both[0])) == MPI_ERR_ARG);
+  CHECK(MPI_Pready_range(2, 1, both[0]) == MPI_SUCCESS);  // none
+  CHECK(MPI_Pready_list(0, nullptr, both[0]) == MPI_SUCCESS);
+  CHECK(MPI_Pready(1, both[0]) == MPI_SUCCESS);
+  CHECK(class_of(MPI_Pready_list(4, all, both[0])) == MPI_ERR_ARG);
+  CHECK(class_of(MPI_Pready_range(0, 3, both[0])) == MPI_ERR_ARG);
+  const int others[] = {3, 0, 2};
+  CHECK(MPI_Pready_list(3, others, both[0]) == MPI_SUCCESS);
+  CHECK(MPI_Waitall(2, both, MPI_STATUSES_IGNORE) == MPI_SUCCESS);
+  CHECK(std::equal(out, out + 4, in));
+  MPI_Request mixed[] = {both[0], MPI_REQUEST_NULL};
+  CHECK(class_of(MPI_Startall(2, mixed)) == MPI_ERR_REQUEST);
+  CHECK(class_of(MPI_Pready(0, both[0])) == MPI_ERR_REQUEST);  // it was not started
+  for (MPI_Request& each : both) MPI_Request_free(&each);
+}
+
+void graphs() {
+  const int degrees[] = {1, -1}, wrong[] = {1, -1};
+  const MPI_Comm self = MPI_COMM_SELF;
+  const int zero[] = {0, 0};
+  MPI_Comm graph = MPI_COMM_NULL;
+  const auto create = [&](int n, const int* sources, const int* numbers, const int* weights) {
+    const int code =
+        MPI_Dist_graph_create(self, n, sources, numbers, zero, weights, MPI_INFO_NULL, 0, &graph);
+    return code == MPI_SUCCESS ? MPI_SUCCESS : class_of(code);
+  };
+  const int ones[] = {1, 1};
+  CHECK(create(-1, zero, ones, MPI_UNWEIGHTED) == MPI_ERR_ARG);
+  CHECK(create(2, zero, degrees, MPI_UNWEIGHTED) == MPI_ERR_ARG);
+  CHECK(create(2, zero, ones, wrong) == MPI_ERR_ARG);
+  CHECK(create(2, zero, ones, nullptr) == MPI_ERR_ARG);
+  CHECK(create(2, zero, ones, MPI_WEIGHTS_EMPTY) == MPI_ERR_ARG);
+  CHECK(create(2, nullptr, ones, MPI_UNWEIGHTED) == MPI_ERR_ARG);
+  CHECK(create(2, zero, nullptr, MPI_UNWEIGHTED) == MPI_ERR_ARG);
+  const int outside[] = {0, 1};
+  CHECK(create(2, outside, ones, MPI_UNWEIGHTED) == MPI_ERR_RANK);
+  const auto adjacent = [&](int degree, const int* ranks, const int* in, const int* out) {
+    const int code = MPI_Dist_graph_create_adjacent(self, degree, ranks, in, 2, zero, out,
+                                                    MPI_INFO_NULL, 0, &graph);
+    return code == MPI_SUCCESS ? MPI_SUCCESS : class_of(code);
+  };
+  CHECK(adjacent(-1, zero, ones, ones) == MPI_ERR_ARG);
+  CHECK(adjacent(2, zero, wrong, ones) == MPI_ERR_ARG);
+  CHECK(adjacent(2, zero, ones, wrong) == MPI_ERR_ARG);
+  CHECK(adjacent(2, zero, nullptr, ones) == MPI_ERR_ARG);
+  CHECK(adjacent(2, zero, MPI_WEIGHTS_EMPTY, ones) == MPI_ERR_ARG);
+  CHECK(adjacent(2, nullptr, ones, ones) == MPI_ERR_ARG);
+  CHECK(adjacent(2, outside, ones, ones) == MPI_ERR_RANK);
+  CHECK(graph == MPI_COMM_NULL);
+  CHECK(adjacent(0, nullptr, MPI_WEIGHTS_EMPTY, ones) == MPI_SUCCESS);
+  MPI_Comm_free(&graph);
+  CHECK(create(2, zero, ones, ones) == MPI_SUCCESS);
+  MPI_Comm_free(&graph);
+}
+
+// A part of an array: one that is right, and what it is with one number of it wrong.
+void arrays() {
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  struct Darray {
+    int size = 6, rank = 5, ndims = 2;
+    int gsizes[2] = {8, 9};
+    int distribs[2] = {MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC};
+    int dargs[2] = {MPI_DISTRIBUTE_DFLT_DARG, 2}, psizes[2] = {2, 3};
+    int order = MPI_ORDER_C;
+  };
+  const auto darray = [&](auto change) -> int {
+    Darray a;
+    change(a);
+    const int code = MPI_Type_create_darray(a.size, a.rank, a.ndims, a.gsizes, a.distribs, a.dargs,
+                                            a.psizes, a.order, MPI_INT, &type);
+    if (code != MPI_SUCCESS) return class_of(code);
+    MPI_Type_free(&type);
+    return MPI_SUCCESS;
+  };
+  CHECK(darray([](Darray&) {}) == MPI_SUCCESS);
+  const auto is_wrong = [&](auto change) { return darray(change) == MPI_ERR_ARG; };
+  CHECK(is_wrong([](Darray& a) { a.gsizes[1] = -9; }));
+  CHECK(is_wrong([](Darray& a) { a.gsizes[0] = 0; }));
+  CHECK(is_wrong([](Darray& a) { a.psizes[0] = 3; }));
+  CHECK(is_wrong([](Darray& a) { a.psizes[0] = -2, a.psizes[1] = -3; }));
+  CHECK(is_wrong([](Darray& a) { a.psizes[0] = 0; }));
+  CHECK(is_wrong([](Darray& a) { a.psizes[0] = a.psizes[1] = INT_MAX; }));
+  CHECK(is_wrong([](Darray& a) { a.distribs[0] = 77; }));
+  CHECK(is_wrong([](Darray& a) { a.distribs[0] = MPI_DISTRIBUTE_NONE; }));  // by two ranks
+  CHECK(is_wrong([](Darray& a) { a.dargs[1] = 0; }));
+  CHECK(is_wrong([](Darray& a) { a.dargs[1] = -2; }));
+  CHECK(is_wrong([](Darray& a) { a.dargs[0] = 3; }));  // two blocks of 3 do not hold 8
+  CHECK(is_wrong([](Darray& a) { a.order = 5; }));
+  CHECK(is_wrong([](Darray& a) { a.ndims = 0, a.size = 1, a.rank = 0; }));
+  CHECK(is_wrong([](Darray& a) { a.ndims = -1; }));
+  CHECK(is_wrong([](Darray& a) { a.size = 0; }));
+  CHECK(darray([](Darray& a) { a.rank = 6; }) == MPI_ERR_ARG);
+  const MPI_Count endless[] = {std::numeric_limits<MPI_Count>::max()};
+  const int cyclic[] = {MPI_DISTRIBUTE_CYCLIC}, each[] = {INT_MAX}, two[] = {2};
+  CHECK(MPI_Type_create_darray_c(2, 1, 1, endless, cyclic, each, two, MPI_ORDER_C, MPI_BYTE,
+                                 &type) == MPI_SUCCESS);
+  MPI_Type_free(&type);
+  const auto subarray = [&](int whole, int part, int from, int order) -> int {
+    const int sizes[] = {4, whole}, parts[] = {2, part}, starts[] = {1, from};
+    const int code = MPI_Type_create_subarray(2, sizes, parts, starts, order, MPI_INT, &type);
+    if (code != MPI_SUCCESS) return class_of(code);
+    MPI_Type_free(&type);
+    return MPI_SUCCESS;
+  };
+  CHECK(subarray(5, 3, 2, MPI_ORDER_C) == MPI_SUCCESS);
+  CHECK(subarray(-5, 3, 2, MPI_ORDER_C) == MPI_ERR_ARG);
+  CHECK(subarray(5, -3, 2, MPI_ORDER_C) == MPI_ERR_ARG);
+  CHECK(subarray(5, 0, 2, MPI_ORDER_C) == MPI_ERR_ARG);
+  CHECK(subarray(5, 3, -1, MPI_ORDER_C) == MPI_ERR_ARG);
+  CHECK(subarray(5, 3, 3, MPI_ORDER_C) == MPI_ERR_ARG);
+  CHECK(subarray(5, 3, INT_MAX, MPI_ORDER_C) == MPI_ERR_ARG);
+  CHECK(subarray(5, 3, 2, 5) == MPI_ERR_ARG);
+  CHECK(type == MPI_DATATYPE_NULL);
 }
 
 void handlers() {
@@ -204,6 +337,9 @@ int main() {
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   truncation();
   wrong_arguments();
+  partitions();
+  graphs();
+  arrays();
   handlers();
   strings();
   unsupported();

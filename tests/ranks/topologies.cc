@@ -281,6 +281,24 @@ void distributed() {
   }
 }
 
+// As much as there is room for; none is none, whatever the arrays are.
+void in_little_room() {
+  const int dims[] = {1, 1}, periods[] = {1, 0}, index[] = {2}, edges[] = {0, 0};
+  MPI_Comm comm;
+  int a[] = {7, 7}, b[] = {7, 7}, c[] = {7, 7};
+  MPI_Cart_create(MPI_COMM_SELF, 2, dims, periods, 0, &comm);
+  CHECK(MPI_Cart_get(comm, 0, nullptr, nullptr, nullptr) == MPI_SUCCESS);
+  CHECK(MPI_Cart_coords(comm, 0, 0, nullptr) == MPI_SUCCESS);
+  CHECK(MPI_Cart_get(comm, 1, a, b, c) == MPI_SUCCESS);
+  CHECK(a[0] == 1 && b[0] == 1 && c[0] == 0 && a[1] == 7 && b[1] == 7 && c[1] == 7);
+  CHECK(MPI_Cart_coords(comm, 0, 1, a) == MPI_SUCCESS && a[0] == 0 && a[1] == 7);
+  MPI_Comm_free(&comm);
+  MPI_Graph_create(MPI_COMM_SELF, 1, index, edges, 0, &comm);
+  CHECK(MPI_Graph_get(comm, 0, 0, nullptr, nullptr) == MPI_SUCCESS);
+  CHECK(MPI_Graph_get(comm, 1, 1, a, b) == MPI_SUCCESS && a[0] == 2 && b[0] == 0 && b[1] == 7);
+  MPI_Comm_free(&comm);
+}
+
 void hardware() {
   MPI_Comm comm;
   MPI_Info info, have;
@@ -320,6 +338,7 @@ int main() {
   grids();
   graphs();
   distributed();
+  in_little_room();
   hardware();
   return done();
 }

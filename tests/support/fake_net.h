@@ -4,6 +4,7 @@
 #include <cstring>
 #include <deque>
 #include <mutex>
+#include <new>
 #include <random>
 #include <string>
 #include <vector>
@@ -55,6 +56,10 @@ struct FakeNet::State {
     return cut.one == rank ? cut.other : cut.other == rank ? cut.one : -1;
   }
 
+  // Once one of them finds no memory.
+  void count_frame() {
+    if (frames++ == options.throws_at) throw std::bad_alloc();
+  }
   // Where the test may touch it.
   std::byte* open(const Memory& at) const {
     return at.kind == MemoryKind::host ? static_cast<std::byte*>(at.data) : options.seen(at.data);

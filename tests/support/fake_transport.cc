@@ -126,8 +126,8 @@ class FakeLink final : public FakeAccessLink {
         flying.bytes.assign(frame.payload, frame.payload + frame.bytes);
         done_now = frame.done;
       }
+      net.count_frame();
       if (is_good) queue.push_back(std::move(flying));
-      ++net.frames;
     }
     if (done_now != nullptr) done_now->fire(done_now, is_good);
     return true;

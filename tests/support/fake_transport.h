@@ -47,6 +47,7 @@ struct FakeOptions {
   // The copy of that number, out of such memory and into it counted together, fails: both ends lose
   // their link, as by UCX.
   std::size_t copy_fails_at = kNone;
+  std::size_t throws_at = kNone;  // posting the frame of that number
 };
 
 // Few frames fit, they are held back, and many are refused.

@@ -55,6 +55,10 @@ def main():
           "a program that nobody has waited for is said to be dead", said)
     status, said = run(prun, ["--timeout", "4", "-np", "2"], program, "in a thread")
     check(status == 207 and "ranks 0-1: MPI_Recv" in said, "a thread's call is named, though another left one later", said)
+    status, said = run(prun, ["--hang-report", "0.5", "--timeout", "4", "-np", "2"], program, "leaders")
+    for remote, tag in ((1, 5), (0, 6)):
+        check(status == 207 and f"MPI_Intercomm_create on MPI_COMM_WORLD, for rank {remote}, tag {tag}" in said,
+              "leaders of two groups that say different tags are named, and the tags", said)
     for wish in ("warn", "off"):  # by default it ends at once
         knobs = ["-x", f"TUTTI_MISMATCH={wish}", "-x", "TUTTI_SINGLE_COPY=on"]
         status, said = run(prun, ["--hang-report", "0.5", "--timeout", "8", "-np", "2", *knobs], program, "out of step")

@@ -86,6 +86,10 @@ int main(int argc, char** argv) {
   if (strcmp(what, "crashed") == 0 && last) raise(SIGSEGV);
   if (strcmp(what, "out of step") == 0) out_of_step(last);
   if (strcmp(what, "exited") == 0 && last) _exit(3);
+  if (strcmp(what, "leaders") == 0) { /* who say different tags */
+    MPI_Comm inter;
+    MPI_Intercomm_create(MPI_COMM_SELF, 0, MPI_COMM_WORLD, 1 - rank, 5 + rank, &inter);
+  }
   if (strcmp(what, "other") == 0 && last) {
     MPI_Bcast(values, 4, MPI_INT, 0, MPI_COMM_WORLD);
   } else if (strcmp(what, "type") == 0 && last) {

@@ -35,6 +35,29 @@ bool put_types(const std::vector<types::TypeRef>& olds, Count room, MPI_Datatype
   return true;
 }
 
+// One dimension of a distributed array.
+Result<types::Deal> deal_of(Count gsize, int distrib, int darg, int psize, int i) {
+  const auto wrong = [i](const char* array, Count value, const char* why) {
+    return fail(Code::arg, std::string(array) + "[" + std::to_string(i) + "] is " +
+                               std::to_string(value) + ", " + why);
+  };
+  if (gsize < 1) return wrong("array_of_gsizes", gsize, "below one");
+  if (psize < 1) return wrong("array_of_psizes", psize, "below one");
+  if (darg != MPI_DISTRIBUTE_DFLT_DARG && darg < 1)
+    return wrong("array_of_dargs", darg, "below one and not MPI_DISTRIBUTE_DFLT_DARG");
+  const Count argument = darg == MPI_DISTRIBUTE_DFLT_DARG ? 0 : darg;
+  switch (distrib) {
+    case MPI_DISTRIBUTE_NONE:
+      return types::Deal{gsize, types::Spread::none, argument, psize};
+    case MPI_DISTRIBUTE_BLOCK:
+      return types::Deal{gsize, types::Spread::block, argument, psize};
+    case MPI_DISTRIBUTE_CYCLIC:
+      return types::Deal{gsize, types::Spread::cyclic, argument, psize};
+    default:
+      return wrong("array_of_distribs", distrib, "none of the MPI_DISTRIBUTE values");
+  }
+}
+
 }  // namespace
 
 Code type_get_envelope_c(types::Datatype& datatype, Count* num_integers, Count* num_addresses,
@@ -93,17 +116,17 @@ Code type_create_darray(int size, int rank, int ndims, std::span<const Count> ar
                         const int array_of_distribs[], const int array_of_dargs[],
                         const int array_of_psizes[], int order, types::Datatype& oldtype,
                         MPI_Datatype* newtype) {
+  if (order != MPI_ORDER_C && order != MPI_ORDER_FORTRAN)
+    return refuse(Code::arg, "order is neither MPI_ORDER_C nor MPI_ORDER_FORTRAN");
   std::vector<types::Deal> dims;
   Count ranks = 1;
   for (int i = 0; i < ndims; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    auto spread = types::Spread::cyclic;
-    if (array_of_distribs[i] == MPI_DISTRIBUTE_NONE) spread = types::Spread::none;
-    if (array_of_distribs[i] == MPI_DISTRIBUTE_BLOCK) spread = types::Spread::block;
-    const int argument = array_of_dargs[i];
-    dims.push_back({array_of_gsizes[at], spread,
-                    argument == MPI_DISTRIBUTE_DFLT_DARG ? 0 : argument, array_of_psizes[i]});
-    ranks *= array_of_psizes[i];
+    const Count gsize = array_of_gsizes[static_cast<std::size_t>(i)];
+    const auto deal =
+        deal_of(gsize, array_of_distribs[i], array_of_dargs[i], array_of_psizes[i], i);
+    if (!deal) return note(deal);
+    dims.push_back(*deal);
+    if (ranks <= size) ranks *= deal->ranks;  // 64 bits hold it
   }
   if (ranks != size || rank < 0 || rank >= size)
     return refuse(Code::arg, "the process grid has " + std::to_string(ranks) + " places, size is " +

@@ -1,7 +1,9 @@
 // Chapter 8: graphs of ranks, known to all or each to its own neighbours.
 #include <algorithm>
+#include <numeric>
 
 #include "bodies.h"
+#include "mpi/checks.h"
 #include "mpi/give_comm.h"
 #include "mpi/give_topology.h"
 
@@ -35,21 +37,30 @@ comm::Topology graph_of(int nnodes, const int* index, const int* edges) {
 
 std::vector<int> weights_of(const int* weights, std::size_t count) {
   if (weights == MPI_UNWEIGHTED) return {};
-  if (weights == MPI_WEIGHTS_EMPTY || count == 0) return std::vector<int>(count, 0);
+  if (count == 0) return {};
   return {weights, weights + count};
 }
 
-Code check_neighbours(const comm::Communicator& comm, int degree, const int* ranks,
+Code check_neighbours(const comm::Communicator& comm, Count degree, const int* ranks,
                       const char* name) {
   if (degree < 0)
     return refuse(Code::arg, std::string("the number of ") + name + " is " +
                                  std::to_string(degree) + ", below zero");
-  for (int i = 0; i < degree; ++i)
+  if (!good_array(ranks, degree, name)) return Code::arg;
+  for (Count i = 0; i < degree; ++i)
     if (ranks[i] < 0 || ranks[i] >= comm.size())
       return refuse(Code::rank, std::string(name) + "[" + std::to_string(i) + "] is " +
                                     std::to_string(ranks[i]) + " of " +
                                     std::to_string(comm.size()) + " ranks");
   return Code::ok;
+}
+
+Code check_weights(Count degree, const int* weights, const char* name) {
+  if (degree == 0 || weights == MPI_UNWEIGHTED) return Code::ok;
+  if (weights == MPI_WEIGHTS_EMPTY)
+    return refuse(Code::arg, std::string(name) + " is MPI_WEIGHTS_EMPTY, but there are " +
+                                 std::to_string(degree) + " of them");
+  return good_numbers(weights, degree, Code::arg, name) ? Code::ok : Code::arg;
 }
 
 void copy_out(const std::vector<int>& from, int most, int* into) {
@@ -130,7 +141,9 @@ Code dist_graph_create_adjacent(comm::Communicator& comm_old, int indegree, cons
                                 MPI_Comm* comm_dist_graph) {
   if (comm_old.is_inter()) return refuse(Code::comm, "an intercommunicator has no topology");
   for (const Code code : {check_neighbours(comm_old, indegree, sources, "sources"),
-                          check_neighbours(comm_old, outdegree, destinations, "destinations")})
+                          check_neighbours(comm_old, outdegree, destinations, "destinations"),
+                          check_weights(indegree, sourceweights, "sourceweights"),
+                          check_weights(outdegree, destweights, "destweights")})
     if (code != Code::ok) return code;
   comm::Topology mine;
   mine.shape = Shape::adjacent;
@@ -151,15 +164,11 @@ Code dist_graph_create(comm::Communicator& comm_old, int n, const int sources[],
   if (comm_old.is_inter()) return refuse(Code::comm, "an intercommunicator has no topology");
   if (const Code code = check_neighbours(comm_old, n, sources, "sources"); code != Code::ok)
     return code;
-  int total = 0;
-  for (int i = 0; i < n; ++i) {
-    if (degrees[i] < 0)
-      return refuse(Code::arg, "degrees[" + std::to_string(i) + "] is below zero");
-    total += degrees[i];
-  }
-  if (const Code code = check_neighbours(comm_old, total, destinations, "destinations");
-      code != Code::ok)
-    return code;
+  if (!good_numbers(degrees, n, Code::arg, "degrees")) return Code::arg;
+  const Count total = std::accumulate(degrees, degrees + n, Count{0});
+  for (const Code code : {check_neighbours(comm_old, total, destinations, "destinations"),
+                          check_weights(total, weights, "weights")})
+    if (code != Code::ok) return code;
   const std::vector<int> weight = weights_of(weights, static_cast<std::size_t>(total));
   std::vector<comm::Edge> edges;
   std::size_t next = 0;

@@ -25,10 +25,10 @@ comm::SplitWish guided_by(const std::string* named) {
 }
 
 // With the other members of the process set, as MPI_Session_get_nth_pset names them.
-comm::SplitWish within(const comm::Communicator& comm, const std::string& set) {
+comm::SplitWish within(const std::string& set) {
   if (is_set(set, kWorldSet)) return {By::color, 0};
   if (is_set(set, kHostSet)) return {By::color, my_host()};
-  if (is_set(set, kSelfSet)) return {By::color, comm.rank()};
+  if (is_set(set, kSelfSet)) return {By::color, process.world->wireup().rank()};
   return {};
 }
 
@@ -37,8 +37,6 @@ comm::SplitWish within(const comm::Communicator& comm, const std::string& set) {
 // Whatever a rank wants, MPI_UNDEFINED as well, it takes part in the same calls as the others.
 Code comm_split_type(comm::Communicator& comm, int split_type, int key, Info* info,
                      MPI_Comm* newcomm) {
-  if (comm.is_inter() && split_type != MPI_UNDEFINED && split_type != MPI_COMM_TYPE_SHARED)
-    return refuse(Code::comm, "comm is an intercommunicator; MPI_COMM_TYPE_SHARED can split it");
   const std::string* const resource = info == nullptr ? nullptr : info->find(kResource);
   const std::string* const pset = info == nullptr ? nullptr : info->find(kPset);
   comm::SplitWish wish;
@@ -55,7 +53,7 @@ Code comm_split_type(comm::Communicator& comm, int split_type, int key, Info* in
       wish.by = By::inside;
       break;
     case MPI_COMM_TYPE_RESOURCE_GUIDED:
-      wish = pset == nullptr ? guided_by(resource) : within(comm, *pset);
+      wish = pset == nullptr ? guided_by(resource) : within(*pset);
       break;
     default:
       return refuse(Code::arg, "split_type is " + std::to_string(split_type) +

@@ -82,11 +82,10 @@ Code reduce_local(const void* inbuf, void* inoutbuf, Count count, types::Datatyp
                   types::Op& op) {
   const auto from = message_at(inbuf, count, datatype);
   const auto into = message_at(inoutbuf, count, datatype);
-  if (from.device == nullptr && into.device == nullptr) [[likely]]
-    op.fold(inbuf, inoutbuf, count, datatype);
-  else
-    types::fold({&op, from, into, true});
-  return types::failure_of(from, into);
+  if (from.device != nullptr || into.device != nullptr) [[unlikely]]
+    return end_work(process.world->endpoint().fold({&op, from, into, true}));
+  op.fold(inbuf, inoutbuf, count, datatype);
+  return Code::ok;
 }
 
 }  // namespace tutti::mpi::body

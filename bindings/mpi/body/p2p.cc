@@ -89,10 +89,9 @@ Code sendrecv(const void* sendbuf, Count sendcount, types::Datatype& sendtype, i
 Code sendrecv_replace(void* buf, Count count, types::Datatype& datatype, int dest, int sendtag,
                       int source, int recvtag, comm::Communicator& comm, MPI_Status* status) {
   const auto whole = message_at(buf, count, datatype);
-  const auto bytes = static_cast<std::size_t>(whole.bytes);
-  const auto packed = std::make_unique<std::byte[]>(bytes);
-  types::pack(whole, 0, {packed.get(), bytes});
-  if (const Code code = types::failure_of(whole.device); code != Code::ok) {
+  const auto packed = std::make_unique<std::byte[]>(static_cast<std::size_t>(whole.bytes));
+  if (const Code code = copy_message(whole, types::Buffer::plain(packed.get(), whole.bytes));
+      code != Code::ok) {
     comm::Request* const coming = comm::irecv(comm, buf, count, datatype, source, recvtag);
     comm::send_failure(comm, dest, sendtag);
     put_status(join(coming), status);
@@ -113,10 +112,8 @@ Code isendrecv(const void* sendbuf, Count sendcount, types::Datatype& sendtype, 
 Code isendrecv_replace(void* buf, Count count, types::Datatype& datatype, int dest, int sendtag,
                        int source, int recvtag, comm::Communicator& comm, MPI_Request* request) {
   const auto whole = message_at(buf, count, datatype);
-  const auto bytes = static_cast<std::size_t>(whole.bytes);
-  auto packed = std::make_unique<std::byte[]>(bytes);
-  types::pack(whole, 0, {packed.get(), bytes});
-  const Code failure = types::failure_of(whole.device);
+  auto packed = std::make_unique<std::byte[]>(static_cast<std::size_t>(whole.bytes));
+  const Code failure = copy_message(whole, types::Buffer::plain(packed.get(), whole.bytes));
   const ExchangeSide out{packed.get(), whole.bytes, type_of(MPI_PACKED), dest, sendtag};
   const ExchangeSide in{buf, count, &datatype, source, recvtag};
   return put_request(start_exchange(comm, out, in, {std::move(packed), failure}), request);

@@ -20,15 +20,11 @@ class HostWindow {
     if (window.device != nullptr) copy_.resize(static_cast<std::size_t>(window.bytes));
   }
   std::byte* data() { return window_.device == nullptr ? window_.at() : copy_.data(); }
-  const types::Buffer& window() const { return window_; }
-  void read() {
-    if (window_.device != nullptr) types::pack(window_, 0, copy_);
-  }
-  void write() const {
-    if (window_.device != nullptr) types::unpack(window_, 0, copy_);
-  }
+  Code read() { return window_.device == nullptr ? Code::ok : copy_message(window_, copied()); }
+  Code write() { return window_.device == nullptr ? Code::ok : copy_message(copied(), window_); }
 
  private:
+  types::Buffer copied() { return types::Buffer::plain(copy_.data(), window_.bytes); }
   const types::Buffer window_;
   std::vector<std::byte> copy_;
 };
@@ -54,8 +50,7 @@ Code pack(const void* inbuf, Count incount, types::Datatype& datatype, void* out
   if (*position < 0 || from.bytes > outsize - *position)
     return too_short("outbuf", from.bytes, outsize - *position);
   const auto into = window(outbuf, *position, from.bytes);
-  types::copy(from, into);
-  if (const Code code = types::failure_of(from, into); code != Code::ok) return code;
+  if (const Code code = copy_message(from, into); code != Code::ok) return code;
   *position += from.bytes;
   return Code::ok;
 }
@@ -66,8 +61,7 @@ Code unpack(const void* inbuf, Count insize, Count* position, void* outbuf, Coun
   if (*position < 0 || into.bytes > insize - *position)
     return too_short("inbuf", into.bytes, insize - *position);
   const auto from = window(inbuf, *position, into.bytes);
-  types::copy(from, into);
-  if (const Code code = types::failure_of(from, into); code != Code::ok) return code;
+  if (const Code code = copy_message(from, into); code != Code::ok) return code;
   *position += into.bytes;
   return Code::ok;
 }
@@ -90,8 +84,8 @@ Code pack_external(const char* datarep, const void* inbuf, Count incount, types:
   const auto from = message_at(inbuf, incount, datatype);
   HostWindow out(window(outbuf, *position, bytes));
   if (const auto done = types::pack_external(from, out.data()); !done) return note(done);
-  out.write();
-  if (const Code code = types::failure_of(from, out.window()); code != Code::ok) return code;
+  if (const Code code = types::failure_of(from.device); code != Code::ok) return code;
+  if (const Code code = out.write(); code != Code::ok) return code;
   *position += bytes;
   return Code::ok;
 }
@@ -106,9 +100,9 @@ Code unpack_external(const char* datarep, const void* inbuf, Count insize, Count
     return too_short("inbuf", bytes, insize - *position);
   const auto into = message_at(outbuf, outcount, datatype);
   HostWindow in(window(inbuf, *position, bytes));
-  in.read();
+  if (const Code code = in.read(); code != Code::ok) return code;
   if (const auto done = types::unpack_external(into, in.data()); !done) return note(done);
-  if (const Code code = types::failure_of(in.window(), into); code != Code::ok) return code;
+  if (const Code code = types::failure_of(into.device); code != Code::ok) return code;
   *position += bytes;
   return Code::ok;
 }

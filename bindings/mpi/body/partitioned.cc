@@ -1,5 +1,9 @@
 // Chapter 4: partitioned messages. p2p moves them; here they are persistent requests.
 #include <memory>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <vector>
 
 #include "bodies.h"
 #include "mpi/process.h"
@@ -15,13 +19,6 @@ struct Release {
   void operator()(p2p::Partitioned* side) const { side->release(); }
 };
 
-// What the caller gave the device before this call comes first. An error: nobody can tell when that
-// has ended, as the device has said.
-Result<void> begin_call(types::Device* device) {
-  if (process.world->endpoint().devices().begin(device) == device) return {};
-  return fail(Code::other, "the GPU cannot wait for its caller");
-}
-
 void on_round(void* owner, const p2p::Status& status) {
   comm::complete(*static_cast<comm::Request*>(owner), status);
 }
@@ -30,12 +27,10 @@ void on_round(void* owner, const p2p::Status& status) {
 Code give_partitioned(comm::Communicator& comm, types::Datatype& type, Role role,
                       const p2p::Partitioned::Shape& shape, p2p::Partitioned* side,
                       MPI_Request* request) {
-  types::Device* const device = shape.message.device;
   std::shared_ptr<p2p::Partitioned> owned;
   if (side != nullptr) owned = {side, Release()};
   auto* const made =
       new PersistentRequest(comm, [=, &comm, kept = keep(type)]() -> Result<comm::Request*> {
-        TUTTI_DO(begin_call(device));
         if (owned == nullptr)
           return comm::isend(comm, p2p::Mode::standard, nullptr, 0, *kept, comm::kProcNull, 0);
         comm::Request* const round = comm::open_request(comm, nullptr);
@@ -45,16 +40,13 @@ Code give_partitioned(comm::Communicator& comm, types::Datatype& type, Role role
   made->role = role;
   made->partitions = shape.partitions;
   made->side = side;
-  made->device = device;
   *request = handle_to(made, MPI_REQUEST_NULL);
   return Code::ok;
 }
 
-// Nothing moves yet, so nothing waits for the caller: rounds begin calls of their own.
 p2p::Partitioned::Shape shape_of(const void* data, int partitions, Count count,
                                  types::Datatype& type) {
-  return {partitions,
-          process.world->endpoint().devices().find_whole(data, partitions * count, type)};
+  return {partitions, types::Buffer::whole(const_cast<void*>(data), partitions * count, type)};
 }
 
 // The persistent request behind a handle, or null, noted, when it has another role.
@@ -74,11 +66,15 @@ bool is_partition(const PersistentRequest& found, int partition) {
   return false;
 }
 
-Code ready_one(const PersistentRequest& found, int partition) {
-  if (!is_partition(found, partition)) return Code::arg;
-  if (found.side == nullptr || found.side->ready(partition)) return Code::ok;
+// All are looked at before one of them goes.
+Code ready_those(const PersistentRequest& found, std::span<const int> partitions) {
+  for (const int each : partitions)
+    if (!is_partition(found, each)) return Code::arg;
+  if (found.side == nullptr) return Code::ok;
+  const std::optional<int> twice = found.side->ready(partitions);
+  if (!twice) return Code::ok;
   return refuse_on(&found.comm(), Code::arg,
-                   "partition " + std::to_string(partition) + " was made ready before");
+                   "partition " + std::to_string(*twice) + " was made ready before");
 }
 
 // The sender's request with a round under way, whose parts can be made ready; or null, noted.
@@ -87,10 +83,6 @@ PersistentRequest* sending(MPI_Request request) {
   if (found == nullptr) return nullptr;
   if (found->current == nullptr) {
     refuse_on(&found->comm(), Code::request, "request is not active (MPI_Start)");
-    return nullptr;
-  }
-  if (const auto begun = begin_call(found->device); !begun) {
-    refuse_on(&found->comm(), begun.error().code, begun.error().text);
     return nullptr;
   }
   return found;
@@ -120,23 +112,24 @@ Code precv_init(void* buf, int partitions, Count count, types::Datatype& datatyp
 
 Code pready(int partition, MPI_Request request) {
   const PersistentRequest* const found = sending(request);
-  return found == nullptr ? trouble().code : ready_one(*found, partition);
+  return found == nullptr ? trouble().code : ready_those(*found, std::span(&partition, 1));
 }
 
 Code pready_range(int partition_low, int partition_high, MPI_Request request) {
   const PersistentRequest* const found = sending(request);
   if (found == nullptr) return trouble().code;
-  for (int each = partition_low; each <= partition_high; ++each)
-    if (const Code code = ready_one(*found, each); code != Code::ok) return code;
-  return Code::ok;
+  if (partition_low > partition_high) return Code::ok;
+  if (!is_partition(*found, partition_low) || !is_partition(*found, partition_high))
+    return Code::arg;
+  std::vector<int> all(static_cast<std::size_t>(partition_high - partition_low) + 1);
+  std::iota(all.begin(), all.end(), partition_low);
+  return ready_those(*found, all);
 }
 
 Code pready_list(int length, const int array_of_partitions[], MPI_Request request) {
   const PersistentRequest* const found = sending(request);
   if (found == nullptr) return trouble().code;
-  for (int i = 0; i < length; ++i)
-    if (const Code code = ready_one(*found, array_of_partitions[i]); code != Code::ok) return code;
-  return Code::ok;
+  return ready_those(*found, {array_of_partitions, static_cast<std::size_t>(length)});
 }
 
 // True, too, for MPI_REQUEST_NULL and inactive requests.

@@ -256,17 +256,28 @@ Code request_free(MPI_Request* request) {
   return free_request(request);
 }
 
-Code start(MPI_Request* request) {
-  PersistentRequest* const persistent = persistent_of(*request);
+namespace {
+
+Code check_start(MPI_Request request) {
+  const PersistentRequest* const persistent = persistent_of(request);
   if (persistent == nullptr) return refuse(Code::request, "request is not persistent");
-  if (persistent->current != nullptr)
-    return refuse_on(&persistent->comm(), Code::request, "request is active already");
-  const Code code = persistent->start();
+  if (persistent->current == nullptr) return Code::ok;
+  return refuse_on(&persistent->comm(), Code::request, "request is active already");
+}
+
+}  // namespace
+
+Code start(MPI_Request* request) {
+  if (const Code code = check_start(*request); code != Code::ok) return code;
+  const Code code = persistent_of(*request)->start();
   push_on();
   return code;
 }
 
+// All are looked at before one of them is started.
 Code startall(int count, MPI_Request array_of_requests[]) {
+  for (int i = 0; i < count; ++i)
+    if (const Code code = check_start(array_of_requests[i]); code != Code::ok) return code;
   for (int i = 0; i < count; ++i)
     if (const Code code = start(array_of_requests + i); code != Code::ok) return code;
   return Code::ok;

@@ -134,8 +134,9 @@ class Function:
         return next((p for p in self.params if test(p)), None)
 
     def counts_elements(self, p):
-        """Below zero it is MPI_ERR_COUNT: a number of elements, or of requests."""
-        return "NUM_ELEM" in p.kind or any(
+        """Below zero it is MPI_ERR_COUNT: a number of elements, or of requests. Not the sizes of an array."""
+        is_of_array = any(q.kind == "ORDER" for q in self.params)
+        return ("NUM_ELEM" in p.kind and not is_of_array) or any(
             q.kind == "REQUEST" and q.length == p.name for q in self.params)
 
     @property

@@ -17,6 +17,7 @@ constexpr const char* kObstacles[] = {
     "",
     "has streams",
     "has buffers in host memory",
+    "has buffers in a context that the program has made, not in the GPU's primary context",
     "has buffers with gaps, on two GPUs, or in place where blocks would lie over each other",
     "has buffers on another GPU than in the calls before",
     "makes a call by the library on another communicator, in another thread",

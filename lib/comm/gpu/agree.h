@@ -16,6 +16,7 @@ enum class Obstacle : std::uint8_t {
   none,
   has_streams,
   host_memory,
+  own_context,
   layout,
   another_gpu,
   another_call,

@@ -89,6 +89,7 @@ Obstacle obstacle(Communicator& comm, const CollCall& call, const Whereabouts& w
   GpuCalls& calls = *comm.state().gpu_calls;
   if (call.failure != Code::ok) return Obstacle::nothing_to_give;
   if (where.on_host || where.device < 0) return Obstacle::host_memory;
+  if (!where.in_primary) return Obstacle::own_context;
   if (!where.in_order) return Obstacle::layout;
   if (library_of(comm.runtime()) == nullptr) return Obstacle::no_library;
   if (calls.team != nullptr && calls.team->is_broken()) return Obstacle::no_team;

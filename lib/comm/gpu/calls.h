@@ -107,6 +107,7 @@ std::optional<Count> known_bytes(const Communicator& comm, const delegate::GpuCa
 // The GPU of this member's buffers.
 struct Whereabouts {
   bool on_host = false, in_order = true;  // in one piece each, on one GPU
+  bool in_primary = true;                 // context of that GPU, where the library works
   int device = -1;
 };
 Whereabouts where_is(const Communicator& comm, const delegate::GpuCall& said);

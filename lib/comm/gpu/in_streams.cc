@@ -35,9 +35,10 @@ Code keep_team(Communicator& comm, const StreamPlace& place) {
 // A member that does not keep its promise; the others may be in their kernels by now.
 tl::unexpected<Error> broken_promise(const GpuCalls::Streamed& streamed) {
   if (!streamed.team->is_broken()) streamed.team->cancel(Code::buffer);
-  return fail(Code::buffer, "a buffer is not in memory of GPU " + std::to_string(streamed.device) +
-                                " in one piece, as the stream's maker has promised "
-                                "(tutti_assert_gpu_buffers)");
+  return fail(Code::buffer,
+              "a buffer is not in memory of GPU " + std::to_string(streamed.device) +
+                  " (its primary context) in one piece, as the stream's maker has promised "
+                  "(tutti_assert_gpu_buffers)");
 }
 
 }  // namespace
@@ -81,7 +82,8 @@ Result<std::unique_ptr<StreamedCall>> StreamedCall::make(Communicator& comm, con
     return nullptr;
   const Whereabouts where = where_is(comm, *said);
   const bool is_there = where.device < 0 || where.device == streamed.device;
-  if (where.on_host || !where.in_order || !is_there) return broken_promise(streamed);
+  if (where.on_host || !where.in_primary || !where.in_order || !is_there)
+    return broken_promise(streamed);
   if (streamed.team->is_broken())
     return tutti::fail(streamed.team->failure(), "the library has failed on a member before");
   remember(comm, Communicator::State::Kind::other, {said->said.fingerprint, 0, said->said.root},

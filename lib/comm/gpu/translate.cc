@@ -117,22 +117,26 @@ bool can_end_in_place(const std::vector<Count>& counts) {
 
 class Where {
  public:
-  void note(int device, bool is_one_run) {
+  explicit Where(const types::Devices& devices) : devices_(devices) {}
+  void note(const void* at, int device, bool is_one_run) {
     found_.on_host = found_.on_host || device < 0;
+    if (device >= 0 && !devices_.is_for_libraries(at)) found_.in_primary = false;
     found_.in_order = found_.in_order && is_one_run &&
                       (found_.device < 0 || device < 0 || found_.device == device);
     if (device >= 0) found_.device = device;
   }
-  void see(const types::Device* device, bool is_one_run) {
-    note(device == nullptr ? -1 : device->number(), is_one_run);
+  void see(const types::Buffer& buffer, bool is_one_run) {
+    const types::Device* const device = buffer.device;
+    note(buffer.at(), device == nullptr ? -1 : device->number(), is_one_run);
     if (device != nullptr && !device->is_usable()) found_.on_host = true;  // ours says what it is
   }
   void see(const types::Buffer& buffer) {
-    if (buffer.bytes > 0) see(buffer.device, buffer.is_one_run());
+    if (buffer.bytes > 0) see(buffer, buffer.is_one_run());
   }
   Whereabouts found() const { return found_; }
 
  private:
+  const types::Devices& devices_;
   Whereabouts found_;
 };
 
@@ -164,12 +168,13 @@ std::optional<Count> known_bytes(const Communicator& comm, const GpuCall& said) 
 }
 
 Whereabouts where_is(const Communicator& comm, const GpuCall& call) {
-  Where where;
+  const types::Devices& devices = comm.runtime().devices;
+  Where where(devices);
   const delegate::TeamCall& said = call.said;
   if (call.has_pieces) {
     for (const auto* side : {&call.gives, &call.takes})
       for (const GpuCall::Piece& piece : *side)
-        if (piece.bytes > 0) where.note(piece.device, piece.is_one_run);
+        if (piece.bytes > 0) where.note(piece.at, piece.device, piece.is_one_run);
     return where.found();
   }
   if (said.op == nullptr) {
@@ -177,12 +182,11 @@ Whereabouts where_is(const Communicator& comm, const GpuCall& call) {
     where.see(said.into);
     return where.found();
   }
-  const types::Devices& devices = comm.runtime().devices;
-  const auto owner = [&](const void* data, Count count) {
-    return devices.whole(data, count, *said.type).device;
+  const auto vector = [&](const void* data, Count count) {
+    return devices.whole(data, count, *said.type);
   };
-  where.see(owner(said.send, said.given()), !said.in_place || can_end_in_place(call.counts));
-  if (is_told(comm, said) && said.recv != said.send) where.see(owner(said.recv, said.count), true);
+  where.see(vector(said.send, said.given()), !said.in_place || can_end_in_place(call.counts));
+  if (is_told(comm, said) && said.recv != said.send) where.see(vector(said.recv, said.count), true);
   return where.found();
 }
 

@@ -28,7 +28,20 @@ Gpu::Gpu(const Driver& driver, CUcontext context, int ordinal, bool is_primary)
       kernels_(driver),
       tables_(driver) {}
 
+// One that is not active is none of anybody's memory: asked for, it would be made.
+bool Gpu::find_primary() const {
+  unsigned flags = 0;
+  int is_active = 0;
+  CUcontext primary = nullptr;
+  if (driver_.cuDevicePrimaryCtxGetState(ordinal_, &flags, &is_active) != CUDA_SUCCESS ||
+      is_active == 0 || driver_.cuDevicePrimaryCtxRetain(&primary, ordinal_) != CUDA_SUCCESS)
+    return false;
+  driver_.cuDevicePrimaryCtxRelease(ordinal_);
+  return primary == context_;
+}
+
 Result<void> Gpu::start() {
+  is_of_primary_ = find_primary();
   const Current current(driver_, context_);
   int least = 0, greatest = 0;
   TUTTI_DO(check(driver_.cuCtxGetStreamPriorityRange(&least, &greatest), "priorities"));

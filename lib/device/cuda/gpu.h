@@ -36,6 +36,8 @@ class Gpu final : public types::Device {
   Gpu(const Gpu&) = delete;
   Gpu& operator=(const Gpu&) = delete;
   CUcontext context() const { return context_; }
+  // Of the context that all libraries share, not of one that the program has made for itself.
+  bool is_of_primary() const { return is_of_primary_; }
 
   MemoryKind kind() const override { return MemoryKind::cuda; }
   int number() const override { return ordinal_; }
@@ -118,6 +120,7 @@ class Gpu final : public types::Device {
 
   Gpu(const Driver& driver, CUcontext context, int ordinal, bool is_primary);
   Result<void> start();
+  bool find_primary() const;
   Lane& lane_of(What what) {
     return lanes_[std::min<std::size_t>(static_cast<std::size_t>(what), 2)];
   }
@@ -164,7 +167,8 @@ class Gpu final : public types::Device {
   const Driver& driver_;
   const CUcontext context_;
   const int ordinal_;
-  const bool is_primary_;
+  const bool is_primary_;  // we keep it
+  bool is_of_primary_ = false;
   const Life life_;
   bool is_abandoned_ = false;
   std::array<Lane, 3> lanes_;  // to the host, from it, within

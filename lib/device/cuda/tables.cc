@@ -37,11 +37,10 @@ void RunTables::forget() {
   for (const Known& known : known_) {
     if (known.table.there != nullptr) events_.push_back(known.table.there);
     if (!known.table.has_own_rooms) continue;
-    driver_.cuMemFree(known.table.runs);
-    driver_.cuMemFreeHost(const_cast<RunEntry*>(known.table.pinned));
+    give_back({const_cast<RunEntry*>(known.table.pinned), known.table.runs},
+              static_cast<std::size_t>(known.table.count + 1));
   }
   known_.clear();
-  owned_ = 0;
   taken_ = 0;
 }
 
@@ -85,6 +84,13 @@ RunTables::Rooms RunTables::own_rooms(std::size_t entries) const {
   return rooms;
 }
 
+// The driver waits for what touches them.
+void RunTables::give_back(const Rooms& own, std::size_t entries) {
+  driver_.cuMemFree(own.gpu);
+  driver_.cuMemFreeHost(own.pinned);
+  owned_ -= entries;
+}
+
 const RunTables::Table* RunTables::make(const types::Datatype& type, CUstream stream) {
   open();
   if (room_ == 0) return nullptr;
@@ -124,7 +130,10 @@ const RunTables::Table* RunTables::make(const types::Datatype& type, CUstream st
     *entry = {0, table.bytes};
     table.bits |= static_cast<std::uint64_t>(table.bytes);
     table.count = static_cast<std::int64_t>(entries - 1);
-    if (!bring(table, rooms, stream)) return nullptr;
+    if (!bring(table, rooms, stream)) {
+      if (is_own) give_back(rooms, entries);
+      return nullptr;
+    }
   }
   known_.push_back(std::move(known));
   return &known_.back().table;

@@ -55,6 +55,7 @@ class RunTables {
   };
   bool take_room(std::size_t entries);
   Rooms own_rooms(std::size_t entries) const;
+  void give_back(const Rooms& own, std::size_t entries);
   bool bring(Table& table, const Rooms& rooms, CUstream stream);
 
   static constexpr std::size_t kEntries = std::size_t{1} << 19;

@@ -64,6 +64,17 @@ types::Device* Cuda::owner_of(const void* address, bool begins_call) {
   return begins_call ? gpu->begin_call() : gpu;
 }
 
+// Memory of no context (of a pool, mapped by address) and managed memory belong to a GPU, whatever
+// context works on it.
+bool Cuda::is_for_libraries(const void* address) {
+  if (!is_found_) return true;
+  const Pointer& pointer = pointers_.find(address);
+  if (pointer.context == nullptr || pointer.kind == PointerKind::managed) return true;
+  std::string why;
+  const Gpu* const gpu = gpu_of(pointer, &why);
+  return gpu != nullptr && gpu->is_of_primary();
+}
+
 Result<Gpu*> Cuda::gpu_of(CUstream stream) {
   bury();
   Pointer place;

@@ -44,6 +44,10 @@ CUresult cuCtxGetId(CUcontext context, unsigned long long* id) {
   ENTER("cuCtxGetId");
   if (context == nullptr) context = current();
   if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  if (context->made > 0) {
+    *id = ~context->made;
+    return CUDA_SUCCESS;
+  }
   // One that was reset is there again when somebody retains it.
   if (context->resets > 0 && state().gpus[static_cast<std::size_t>(context->device)]->retained == 0)
     return CUDA_ERROR_CONTEXT_IS_DESTROYED;

@@ -198,6 +198,25 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
   --state().gpus[static_cast<std::size_t>(device)]->retained;
   return CUDA_SUCCESS;
 }
+static CUresult make_context(CUcontext* context, CUdevice device) {
+  if (device < 0 || device >= static_cast<int>(state().gpus.size()))
+    return CUDA_ERROR_INVALID_DEVICE;
+  auto& all = state().own_contexts;
+  auto made = std::make_unique<CUctx_st>();
+  made->device = device;
+  made->made = all.size() + 1;
+  *context = made.get();
+  all.push_back(std::move(made));
+  return own_contexts.push(*context) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+#if CUDA_VERSION >= 13000
+CUresult cuCtxCreate(CUcontext* context, CUctxCreateParams*, unsigned, CUdevice device) {
+#else
+CUresult cuCtxCreate(CUcontext* context, unsigned, CUdevice device) {
+#endif
+  ENTER("cuCtxCreate");
+  return make_context(context, device);
+}
 CUresult cuCtxGetCurrent(CUcontext* context) {
   ENTER("cuCtxGetCurrent");
   *context = current();

@@ -113,6 +113,7 @@ struct CUevent_st {
 };
 struct CUctx_st {
   int device = 0;
+  unsigned long long made = 0;  // of those that programs have made, from 1; 0: a primary one
   unsigned long long resets = 0;
   std::unique_ptr<CUstream_st> legacy, per_thread;
   standin::EndRef up, down;  // the latest copies from the host and to it
@@ -177,6 +178,7 @@ struct State {
   std::condition_variable ends;
   bool is_initialised = false;
   std::vector<std::unique_ptr<Gpu>> gpus;
+  std::vector<std::unique_ptr<CUctx_st>> own_contexts;  // that programs have made
   std::map<std::uintptr_t, Allocation> allocations;
   std::vector<CUstream> captured;
   std::vector<const void*> stale;  // what contexts that were reset had

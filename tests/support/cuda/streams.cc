@@ -112,6 +112,7 @@ void await_context(Lock& lock, CUctx_st& context) {
 
 void await_all(Lock& lock) {
   for (const auto& gpu : state().gpus) await_context(lock, gpu->primary);
+  for (const auto& own : state().own_contexts) await_context(lock, *own);
 }
 
 void await_waiting_copies(Lock& lock) {

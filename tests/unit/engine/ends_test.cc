@@ -62,6 +62,25 @@ void send_other_call(Worlds& worlds) {
 
 }  // namespace
 
+TEST_CASE("who has no memory for a message says so in its place", "[engine]") {
+  test::FakeOptions options;
+  options.throws_at = 0;
+  Worlds worlds(2, options);
+  sched::Builder builder;
+  builder.send(at(Space::in, 0, 8), 1);
+  builder.recv(at(Space::out, 0, 8), 1);
+  Caller caller(worlds, builder);
+  CHECK(caller.run().code() == Code::no_mem);
+  CHECK_FALSE(caller.run().failure().text.empty());
+  Bytes got(8), sent(8);
+  p2p::Pending* const asked = worlds[1].recv(0, from(0), test::plain(got));
+  p2p::Pending* const given = worlds[1].send(p2p::Mode::standard, 0, from(1), test::plain(sent));
+  REQUIRE(worlds.until([&] { return asked->done && given->done && caller.run().is_done(); }));
+  CHECK(asked->status.code == Code::other);
+  CHECK(worlds[1].failure_of(*asked).is_theirs);
+  for (p2p::Pending* each : {asked, given}) worlds[1].release(each);
+}
+
 TEST_CASE("a run that fails waits for a receive that is being written to", "[engine]") {
   Worlds worlds(2);
   sched::Builder builder;

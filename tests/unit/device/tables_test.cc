@@ -1,0 +1,47 @@
+// Tables of irregular layouts where the driver refuses to bring one.
+#include "device/cuda/tables.h"
+
+#include "catch.h"
+#include "driver.h"
+
+namespace {
+
+using namespace tutti;
+
+// Of so many runs that its table has rooms of its own.
+types::TypeRef scattered() {
+  constexpr types::Count kRuns = 600'000;
+  std::vector<types::Count> lengths(kRuns, 1), places;
+  for (types::Count i = 0; i < kRuns; ++i) places.push_back(3 * i + i * i % 2);
+  auto type = *types::make_indexed(lengths, places, *types::predefined_type(0x209));
+  type->commit();
+  return type;
+}
+
+CUresult refuse(CUdeviceptr, CUdeviceptr, std::size_t, CUstream) {
+  return CUDA_ERROR_INVALID_VALUE;
+}
+
+}  // namespace
+
+TEST_CASE("rooms of a table that could not be brought are given back", "[device]") {
+  test::Gpus gpus;
+  REQUIRE(gpus.found);
+  device::cuda::RunTables tables(gpus.driver);
+  tables.open();
+  const auto type = scattered();
+  gpus.driver.cuMemcpyAsync = &refuse;
+  const auto freed = tutti_standin_count("cuMemFree"),
+             unpinned = tutti_standin_count("cuMemFreeHost");
+  CHECK(tables.make(*type, CU_STREAM_LEGACY) == nullptr);
+  CHECK(tutti_standin_count("cuMemFree") == freed + 1);
+  CHECK(tutti_standin_count("cuMemFreeHost") == unpinned + 1);
+  CHECK(tables.find(*type) == nullptr);
+  gpus.driver.cuMemcpyAsync = &cuMemcpyAsync;
+  const auto* const made = tables.make(*type, CU_STREAM_LEGACY);
+  REQUIRE(made != nullptr);
+  CHECK(made->count == 600'000);
+  cuStreamSynchronize(CU_STREAM_LEGACY);
+  tables.close();
+  CHECK(tutti_standin_count("cuMemFree") == freed + 3);
+}

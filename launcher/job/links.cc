@@ -16,7 +16,7 @@ constexpr std::size_t kMostNames = 8, kLongestName = 32;  // of one rank's links
 
 using Pair = std::pair<std::string, std::string>;  // of hosts
 
-struct Run {
+struct PeersAlike {
   int first = 0, last = 0;  // peers
   std::string name, why;
 };
@@ -32,8 +32,9 @@ struct Report {
 
 // A rank tells of its peers in their order: what begins anew is a later program's, which replaces
 // what was said before.
-std::vector<Run> runs_of(int rank, const std::string& lines, std::size_t ranks, Report& report) {
-  std::vector<Run> runs;
+std::vector<PeersAlike> groups_of(int rank, const std::string& lines, std::size_t ranks,
+                                  Report& report) {
+  std::vector<PeersAlike> groups;
   for (const std::string& line : text::split(lines, '\n')) {
     const auto parts = text::split(line, '\t');
     if (parts.size() != 3) continue;
@@ -48,10 +49,10 @@ std::vector<Run> runs_of(int rank, const std::string& lines, std::size_t ranks, 
     if (!first || !last || *first < 0 || *last < *first || static_cast<std::size_t>(*last) >= ranks)
       continue;
     if (!report.names.takes(rank, parts[1])) continue;
-    if (!runs.empty() && *first <= runs.back().last) runs.clear();
-    runs.push_back({static_cast<int>(*first), static_cast<int>(*last), parts[1], parts[2]});
+    if (!groups.empty() && *first <= groups.back().last) groups.clear();
+    groups.push_back({static_cast<int>(*first), static_cast<int>(*last), parts[1], parts[2]});
   }
-  return runs;
+  return groups;
 }
 
 // For each rank the end of those on its host that follow it.
@@ -63,20 +64,20 @@ std::vector<int> ends_of_hosts(const std::vector<std::string>& hosts) {
   return ends;
 }
 
-void count(Report& report, int rank, const Run& run, const std::vector<std::string>& hosts,
+void count(Report& report, int rank, const PeersAlike& group, const std::vector<std::string>& hosts,
            const std::vector<int>& ends) {
-  const std::int64_t all = run.last - run.first + 1;
+  const std::int64_t all = group.last - group.first + 1;
   report.told += all;
-  report.pairs[run.name][run.why] += all;
+  report.pairs[group.name][group.why] += all;
   if (hosts.size() <= kWidestMatrix)
-    for (int peer = run.first; peer <= run.last; ++peer) report.link[{rank, peer}] = run.name;
+    for (int peer = group.first; peer <= group.last; ++peer) report.link[{rank, peer}] = group.name;
   else
-    for (int peer = run.first; peer <= run.last;) {
+    for (int peer = group.first; peer <= group.last;) {
       const auto at = static_cast<std::size_t>(peer);
-      const int end = std::min(ends[at], run.last + 1);
+      const int end = std::min(ends[at], group.last + 1);
       const bool is_in = peer <= rank && rank < end;
       if (const int others = end - peer - (is_in ? 1 : 0); others > 0)
-        report.between[{hosts[static_cast<std::size_t>(rank)], hosts[at]}][run.name] += others;
+        report.between[{hosts[static_cast<std::size_t>(rank)], hosts[at]}][group.name] += others;
       peer = end;
     }
 }
@@ -142,8 +143,8 @@ std::string link_matrix(const std::map<int, std::string>& said,
   Report report;
   const std::vector<int> ends = ends_of_hosts(hosts);
   for (const auto& [rank, lines] : said)
-    for (const Run& run : runs_of(rank, lines, hosts.size(), report))
-      count(report, rank, run, hosts, ends);
+    for (const PeersAlike& group : groups_of(rank, lines, hosts.size(), report))
+      count(report, rank, group, hosts, ends);
   std::string out = "links (row sends to column)\n";
   out += hosts.size() <= kWidestMatrix ? by_rank(report, hosts) : by_host(report);
   for (const auto& [name, reasons] : report.pairs)

@@ -19,6 +19,15 @@ struct Release {
   void operator()(p2p::Partitioned* side) const { side->release(); }
 };
 
+// What the caller gave the message's device before this call comes first. An error: nobody can tell
+// when that has ended, as the device has said. Memory that was freed is another matter: its round
+// begins, so that the other side is told.
+Result<void> begin_call(const types::Buffer& message) {
+  const types::Device* const device = process.world->endpoint().devices().owner_of(message);
+  if (device == nullptr || device->is_usable() || device->refusal() != Code::other) return {};
+  return fail(Code::other, "the GPU cannot wait for its caller");
+}
+
 void on_round(void* owner, const p2p::Status& status) {
   comm::complete(*static_cast<comm::Request*>(owner), status);
 }
@@ -33,6 +42,7 @@ Code give_partitioned(comm::Communicator& comm, types::Datatype& type, Role role
       new PersistentRequest(comm, [=, &comm, kept = keep(type)]() -> Result<comm::Request*> {
         if (owned == nullptr)
           return comm::isend(comm, p2p::Mode::standard, nullptr, 0, *kept, comm::kProcNull, 0);
+        TUTTI_DO(begin_call(shape.message));
         comm::Request* const round = comm::open_request(comm, nullptr);
         owned->start(&on_round, round);
         return round;

@@ -1,6 +1,8 @@
 // memory: buffers that a call moves itself, with whose memory they are (types::Device).
 #pragma once
 
+#include <exception>
+
 #include "mpi/process.h"
 
 namespace tutti::mpi {
@@ -17,12 +19,21 @@ inline types::Buffer bytes_at(const void* data, Count bytes) {
   return plain;
 }
 
-// Waits for a device's work; other threads' calls go on meanwhile.
+// Waits for a device's work; other threads' calls go on meanwhile. What is thrown there leaves here
+// when the work is done: until then the device reads and writes memory that may be our caller's.
 inline Code end_work(p2p::Pending* work) {
   p2p::Endpoint& endpoint = process.world->endpoint();
-  endpoint.wait(work);
+  std::exception_ptr thrown;
+  while (!work->done) {
+    try {
+      endpoint.wait(work);
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+  }
   const Code code = work->status.code;
   endpoint.release(work);
+  if (thrown) std::rethrow_exception(thrown);
   return code;
 }
 // Copies a whole message, the shorter of both.

@@ -120,8 +120,10 @@ Result<void> cpus_per_rank(Draft& draft, const Given& given) {
 // srun's "h100:2" names the kind of GPUs, too, which the allocation has settled.
 Result<void> gpus_per_rank(Draft& draft, const Given& given) {
   const std::string& word = given.words[0];
-  const std::size_t colon = draft.dialect == kSlurm ? word.rfind(':') : std::string::npos;
-  if (colon != std::string::npos && colon > 0)
+  const std::size_t colon = draft.dialect == kSlurm ? word.find(':') : std::string::npos;
+  if (colon == 0 || (draft.dialect == kSlurm && word.find(',') != std::string::npos))
+    return fail(Code::arg, given.spelling + " " + word + ": give one number, or KIND:NUMBER");
+  if (colon != std::string::npos)
     draft.ignored.push_back(given.spelling + " " + word.substr(0, colon));
   TUTTI_TRY(gpus, positive(Given{given.spelling, {word.substr(colon + 1)}}, kMostGpusOfRank));
   draft.job.placement.gpus_per_rank = gpus;

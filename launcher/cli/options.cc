@@ -300,7 +300,7 @@ bool is_option(const std::string& word, const OptionRow& before, Dialect dialect
   const std::string name = word.substr(1, word.find('=') - 1);
   if (find_option(name, dialect) != nullptr) return true;
   const auto digits = name.find_first_of("0123456789");  // "-n4"
-  if (digits == std::string::npos) return false;
+  if (digits == std::string::npos || !text::parse_int(name.substr(digits))) return false;
   const OptionRow* const row = find_option(name.substr(0, digits), dialect);
   return row != nullptr && std::string_view(row->words) == "N";
 }

@@ -1,6 +1,6 @@
 // A channel: frames over two descriptors, with heartbeats. It is always read, since whoever sends
-// much has a credit of his own (OutputTaken, InputTaken); but by who passes frames on to where
-// nobody takes them (hold).
+// much has a credit of his own (OutputTaken, InputTaken), except where frames are passed on to
+// someone who does not take them (hold).
 //
 // Writing is tried at once and queued when the kernel is full. A failure is reported from the
 // loop, never from inside send(), so that callers need not expect to lose what they stand on.

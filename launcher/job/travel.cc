@@ -19,6 +19,10 @@ constexpr std::array<std::string_view, 18> kHostsOwn{
 constexpr std::array<std::string_view, 9> kHostsOwnPrefixes{
     "SSH_", "XDG_", "XAUTH", "DBUS_", "WAYLAND_", "SLURMD_", "SLURM_STEP", "SYSTEMD_", "TUTTI_"};
 
+// The host's own, too, where its GPUs are shared out: they are numbered by it.
+constexpr std::array<std::string_view, 2> kVisibleGpus{"CUDA_VISIBLE_DEVICES",
+                                                       "ROCR_VISIBLE_DEVICES"};
+
 // What Open MPI's mpirun sends, and what a Python of a virtual environment needs.
 constexpr std::array<std::string_view, 1> kOpenMpisPrefixes{"OMPI_"};
 constexpr std::array<std::string_view, 5> kTorchs{"PATH", "LD_LIBRARY_PATH", "VIRTUAL_ENV",
@@ -34,6 +38,7 @@ bool is_among(std::string_view name, Names names, Names prefixes) {
 
 bool travels(const cli::JobSpec& spec, std::string_view name) {
   if (is_among(name, kHostsOwn, kHostsOwnPrefixes)) return false;
+  if (spec.placement.gpus_per_rank > 0 && is_among(name, kVisibleGpus, {})) return false;
   return spec.whole_environment || is_among(name, {}, kOpenMpisPrefixes) ||
          (spec.torch.used && is_among(name, kTorchs, kTorchsPrefixes));
 }

@@ -7,15 +7,16 @@
 // lost, but twenty at most, and then it decides nothing. The first seven figures do not count: so
 // long it takes until caches hold no more what the kept way left there (of blocks of 16 MiB; record
 // 0076). At its end the middle figure of its last three is held against the middle one of the kept
-// way's last five, and it has won if it is 15 % less. Five turns of the kept way later it is tried
-// again, until two trials say the same: if they were won, the other is kept from there on. One
-// trial alone is too often wrong, as others use the machine for as long as a trial takes. All this
-// comes once in 1280 turns (so one turn in 64 is a trial's), more rarely the slower the other was:
-// 1280 times the square of the ratio, but once in 20480. The first four turns of all count for
-// nothing either, because memory is new; the first trial follows when three more were told of (so
-// there is none where nobody tells). Where telling has a price, it is needed only while it is asked
-// for (`asks`): in trials and before them. So the turns until then may be passed over (`skip`). One
-// judge serves one size, by powers of two (`size_class`), of one pair or team.
+// way's last five, and it has won if it is 15 % less. Five turns of the kept way later (and as many
+// more as its figures came late) it is tried again, until two trials say the same: if they were
+// won, the other is kept from there on. One trial alone is too often wrong, as others use the
+// machine for as long as a trial takes. All this comes once in 1280 turns (so one turn in 64 is a
+// trial's), more rarely the slower the other was: 1280 times the square of the ratio, but once in
+// 20480. The first four turns of all count for nothing either, because memory is new; the first
+// trial follows when three more were told of (so there is none where nobody tells). Where telling
+// has a price, it is needed only while it is asked for (`asks`): in trials and before them. So the
+// turns until then may be passed over (`skip`). One judge serves one size, by powers of two
+// (`size_class`), of one pair or team.
 #pragma once
 
 #include <algorithm>
@@ -89,11 +90,13 @@ class Judge {
         figures_[way].add(figure);
       return;
     }
-    if (trial_ == 0) return;  // of a trial that is over, or from before the way was changed
+    if (trial_ == 0) return;  // of a trial that is over
     if (++told_ > kSettling) figures_[way].add(figure);
     if (told_ < kTrial) return;
+    const std::uint32_t owed = trial_ - kTrial;  // figures of it that may come yet
     end_trial();
     decide();
+    until_trial_ += owed;
   }
   // The middle figure of a way; 0: none.
   double worth(unsigned way) const { return figures_[way].middle(); }

@@ -17,6 +17,18 @@ namespace {
 using sched::Step;
 using sched::StepKind;
 
+// While it lives what the endpoint ends does not advance the run; whatever is thrown meanwhile.
+class Advancing {
+ public:
+  explicit Advancing(bool& is_advancing) : is_advancing_(is_advancing) { is_advancing_ = true; }
+  ~Advancing() { is_advancing_ = false; }
+  Advancing(const Advancing&) = delete;
+  Advancing& operator=(const Advancing&) = delete;
+
+ private:
+  bool& is_advancing_;
+};
+
 }  // namespace
 
 Run::Run(p2p::Endpoint& endpoint, ScratchPool& scratch, std::shared_ptr<const Program> program)
@@ -103,9 +115,10 @@ inline void Run::queue(std::uint32_t step) {
 
 void Run::advance() {
   if (advancing_ || done_) return;
-  advancing_ = true;
-  start_queued();
-  advancing_ = false;
+  {
+    const Advancing now(advancing_);
+    start_queued();
+  }
   if (code_ != Code::ok) binding_.outlives_failure ? part_company() : let_go();
   if (stragglers_ == 0 && (code_ != Code::ok || unfinished_ == 0))
     finish();  // may destroy this run
@@ -122,8 +135,8 @@ void Run::start_queued() {
         break;
     }
   } catch (const std::bad_alloc&) {  // the step has not begun: its peer is told so
-    failure_.text = "there is not enough memory for the messages of its steps";
     fail_with(Code::no_mem);
+    failure_.text = "there is not enough memory for the messages of its steps";
   }
 }
 
@@ -226,7 +239,7 @@ void Run::fail_by(const p2p::Pending& request) {
 // still read and write the caller's memory, so the run ends when the last of them has. Sending
 // may let the endpoint look, which ends messages of ours: all are seen to first.
 void Run::part_company() {
-  advancing_ = true;
+  const Advancing now(advancing_);
   ++stragglers_;
   for (Message& message : messages_) {
     if (p2p::Pending* const request = message.request; request != nullptr) {
@@ -238,7 +251,6 @@ void Run::part_company() {
     }
   }
   --stragglers_;
-  advancing_ = false;
 }
 
 // In the place of a message that was not started, or that nobody had met.

@@ -104,8 +104,8 @@ Pending* Core::send(Mode mode, int rank, const Envelope& envelope, const types::
   // Credit may have come back unseen: who only sends does not look.
   if (transfer->total <= to.eager_bytes && cost_of(transfer->total) > to.credit) poll();
   if (!to.waiting.is_empty() || to.is_recalling || !post_first(to, transfer)) {
+    list_busy(to);  // may throw: then it does not wait
     to.waiting.push(transfer);
-    list_busy(to);
     update_open(to);
   }
   return transfer;

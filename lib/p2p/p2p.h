@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 
@@ -100,12 +99,23 @@ class Partitioned {
   // Called once a round, when all has left or arrived; gate held, must not wait.
   using Done = void (*)(void* owner, const Status& status);
 
+  // Partitions that follow each other, or those of a list.
+  struct Which {
+    int first, count;
+    const int* list = nullptr;
+    int operator[](int i) const { return list == nullptr ? first + i : list[i]; }
+  };
+
   virtual ~Partitioned() = default;
-  // Not while a round is under way. Where the message lies is found out anew each time.
+  // Before each start: since the last one the program may have freed the message's memory and got
+  // other memory at its address. What the caller gave the device comes first. Errors: nobody can
+  // tell when that has ended, and no round may start.
+  virtual Result<void> find_memory() = 0;
+  // Not while a round is under way.
   virtual void start(Done on_done, void* owner) = 0;
-  // Sender. Gives one that was ready before, or is named twice: then none is made ready.
-  virtual std::optional<int> ready(std::span<const int> partitions) = 0;
-  void ready(int partition) { ready({&partition, 1}); }
+  // Sender. Errors: one was ready before or is named twice (Code::arg), or its device is as above
+  // (Code::other); then none is made ready.
+  virtual Result<void> ready(const Which& partitions) = 0;
   virtual bool arrived(int partition) = 0;  // receiver
   virtual void release() = 0;               // freed when nothing is under way
 };

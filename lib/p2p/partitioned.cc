@@ -63,17 +63,19 @@ class Sender final : public PartitionedHalf {
   }
 
   // All or none. What the caller gave the message's device before comes first.
-  std::optional<int> ready(std::span<const int> partitions) override {
+  Result<void> ready(const Which& partitions) override {
     types::Device* const device = core_.devices().begin(shape_.message.device);
-    for (std::size_t i = 0; i < partitions.size(); ++i)
+    TUTTI_DO(check_waits(device));
+    for (int i = 0; i < partitions.count; ++i) {
       if (is_ready(partitions[i])) {
-        for (const int marked : partitions.first(i)) is_ready(marked) = false;
-        return partitions[i];
-      } else {
-        is_ready(partitions[i]) = true;
+        for (int marked = 0; marked < i; ++marked) is_ready(partitions[marked]) = false;
+        return fail(Code::arg,
+                    "partition " + std::to_string(partitions[i]) + " was made ready before");
       }
-    for (const int partition : partitions) send(partition, device);
-    return std::nullopt;
+      is_ready(partitions[i]) = true;
+    }
+    for (int i = 0; i < partitions.count; ++i) send(partitions[i], device);
+    return {};
   }
   bool arrived(int) override { return false; }
   void cancel(Code code) override { cancel_stream(stream_, core_.wireup().rank(), code); }
@@ -130,7 +132,7 @@ class Receiver final : public PartitionedHalf {
     if (has_met_) expect();
   }
 
-  std::optional<int> ready(std::span<const int>) override { return std::nullopt; }
+  Result<void> ready(const Which&) override { return {}; }
   bool arrived(int partition) override { return lacks_[static_cast<std::size_t>(partition)] == 0; }
   void cancel(Code code) override {
     if (!has_met_ || failure_ != Code::ok) return;  // the meeting ends, or went wrong

@@ -22,6 +22,12 @@ class PartitionedHalf : public Partitioned {
   std::uint32_t context() const { return context_; }
   virtual void cancel(Code code) = 0;
 
+  Result<void> find_memory() override {
+    types::Device* const device = core_.devices().owner_of(shape_.message);
+    TUTTI_DO(check_waits(device));
+    shape_.message.device = device;
+    return {};
+  }
   void release() override {
     is_released_ = true;
     drop_if_idle();
@@ -31,10 +37,12 @@ class PartitionedHalf : public Partitioned {
   types::Count partition_bytes() const {
     return shape_.partitions == 0 ? 0 : shape_.message.bytes / shape_.partitions;
   }
-  // Since the last round the program may have freed the message's memory and got other memory at
-  // its address: a GPU's where the host's was, or the other way round.
+  // Memory that was freed is no error here: its round begins, so that the other side is told.
+  static Result<void> check_waits(const types::Device* device) {
+    if (device == nullptr || device->is_usable() || device->refusal() != Code::other) return {};
+    return fail(Code::other, "the GPU cannot wait for its caller");
+  }
   void begin(Done on_done, void* owner) {
-    shape_.message.device = core_.devices().owner_of(shape_.message);
     on_done_ = on_done;
     owner_ = owner;
     status_ = {};

@@ -7,7 +7,7 @@ sys.path[:0] = [f"{HERE}/../launcher", f"{HERE}/../support", HERE]
 
 # What other launchers and batch systems leave in an environment, and what would change a line.
 NOT_THEIRS = ("SLURM_", "GLOO_SOCKET_", "NCCL_SOCKET_", "FI_TCP_", "TUTTI_", "OMPI_", "PRTE_", "PMIX_", "HYDRA_", "I_MPI_",
-              "PET_", "PBS_", "LSB_", "PE_HOSTFILE", "MPIEXEC_", "MALLOC_PERTURB_", "OMP_")
+              "PET_", "PBS_", "LSB_", "PE_HOSTFILE", "MPIEXEC_", "MALLOC_PERTURB_", "OMP_", "CUDA_VISIBLE_", "ROCR_VISIBLE_")
 FIRST = str(min(os.sched_getaffinity(0)))
 PROCESSORS = len(os.sched_getaffinity(0))
 

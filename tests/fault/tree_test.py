@@ -67,7 +67,8 @@ while True:
 
 
 def relay_is_flooded(prun, way):
-    """A rank behind a relay speaks without end while prun takes nothing: it waits itself at last, and nobody grows."""
+    """A rank behind a relay speaks without end while prun takes nothing: it waits itself at last, and nobody grows;
+    then it goes on."""
     job = Job(prun, way, [sys.executable, "-c", FLOODS], ranks=HOSTS)
     wait_until(lambda: "it speaks" in job.said() or job.prun.poll() is not None, "the rank")
     between = relays()
@@ -83,6 +84,9 @@ def relay_is_flooded(prun, way):
             return [most for pid in between if (most := most_kib(pid)) > MOST_KIB]
         wait_until(stands, "the rank to wait")
         too_much = grown()
+        still = seen[-1]
+        job.prun.send_signal(signal.SIGCONT)
+        wait_until(lambda: [stat_of(pid)[11:13] for pid in speakers] != still or grown(), "the rank to go on")
     finally:
         job.prun.send_signal(signal.SIGCONT)
         job.prun.send_signal(signal.SIGTERM)

@@ -116,13 +116,15 @@ def refuses(tool, work, env):
     """What cannot be done is told in one line: a static program, and a compiler that is this wrapper again."""
     path, wrapped = dict(PATH=f"{os.path.dirname(tool)}:{env['PATH']}"), "mpicc: the compiler that it is told to run calls it back"
     loops = {"TUTTI_CC": "mpicc -I/x/y", "OMPI_CC": "env mpicc", "I_MPI_CC": "mpicxx"}
-    rows = [("-static", {}, "mpicc: -static: there is no static library of Tutti"), ("-cc=mpicc", path, wrapped)]
+    rows = [("-static", {}, "mpicc: -static: there is no static library of Tutti")]
     rows += [("-Wall", path | {name: compiler, "TUTTI_CXX": "mpicc"}, wrapped) for name, compiler in loops.items()]
     for word, variables, said in rows:
         done = subprocess.run([tool, word, "probe.c"], cwd=work, env=env | variables, capture_output=True, text=True, timeout=60)
         expect(done.returncode == 1 and done.stderr.startswith(said) and done.stderr.count("\n") == 1,
                f"mpicc {word} {variables.get('TUTTI_CC', '')} is refused in one line")
-    run(tool, "-static", "-c", "probe.c", folder=work, env=env)
+    for words in ("-static -c probe.c", "-static -print-file-name=libc.a", "-static_mpi -c probe.c"):
+        run(tool, *words.split(), folder=work, env=env)
+    run(tool, "-cc=mpicc", "probe.c", folder=work, env=env | path)  # which takes the usual one
     run(tool, "probe.c", folder=work, env=env | path | {"TUTTI_CC": "mpicxx"})
 
 

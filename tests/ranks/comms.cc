@@ -85,9 +85,14 @@ void shared() {
   CHECK(comm == MPI_COMM_NULL);
 }
 
-// By each way that there is; even ranks on one side, odd ones on the other. All sit on one host.
+// By each way that there is; even ranks on one side, odd ones on the other. Where all sit on one
+// host.
 void shared_between() {
-  if (size == 1) return;
+  MPI_Comm here;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
+  const bool is_one_host = size_of(here) == size;
+  MPI_Comm_free(&here);
+  if (size == 1 || !is_one_host) return;
   const bool even = rank % 2 == 0;
   MPI_Comm local, inter;
   MPI_Comm_split(MPI_COMM_WORLD, even ? 0 : 1, rank, &local);

@@ -169,6 +169,13 @@ void arrays() {
   };
   CHECK(darray([](Darray&) {}) == MPI_SUCCESS);
   const auto is_wrong = [&](auto change) { return darray(change) == MPI_ERR_ARG; };
+  CHECK(darray([](Darray& a) {  // dargs of what is not distributed are ignored
+          a.size = a.psizes[1] = 3, a.rank = 2, a.psizes[0] = 1;
+          a.distribs[0] = MPI_DISTRIBUTE_NONE, a.dargs[0] = -1;
+        }) == MPI_SUCCESS);
+  CHECK(class_of(MPI_Type_create_darray(6, 5, 2, Darray().gsizes, Darray().distribs, nullptr,
+                                        Darray().psizes, MPI_ORDER_C, MPI_INT, &type)) ==
+        MPI_ERR_ARG);
   CHECK(is_wrong([](Darray& a) { a.gsizes[1] = -9; }));
   CHECK(is_wrong([](Darray& a) { a.gsizes[0] = 0; }));
   CHECK(is_wrong([](Darray& a) { a.psizes[0] = 3; }));

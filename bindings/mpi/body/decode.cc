@@ -43,12 +43,12 @@ Result<types::Deal> deal_of(Count gsize, int distrib, int darg, int psize, int i
   };
   if (gsize < 1) return wrong("array_of_gsizes", gsize, "below one");
   if (psize < 1) return wrong("array_of_psizes", psize, "below one");
+  if (distrib == MPI_DISTRIBUTE_NONE)  // whose argument is ignored
+    return types::Deal{gsize, types::Spread::none, std::max(0, darg), psize};
   if (darg != MPI_DISTRIBUTE_DFLT_DARG && darg < 1)
     return wrong("array_of_dargs", darg, "below one and not MPI_DISTRIBUTE_DFLT_DARG");
   const Count argument = darg == MPI_DISTRIBUTE_DFLT_DARG ? 0 : darg;
   switch (distrib) {
-    case MPI_DISTRIBUTE_NONE:
-      return types::Deal{gsize, types::Spread::none, argument, psize};
     case MPI_DISTRIBUTE_BLOCK:
       return types::Deal{gsize, types::Spread::block, argument, psize};
     case MPI_DISTRIBUTE_CYCLIC:
@@ -118,6 +118,7 @@ Code type_create_darray(int size, int rank, int ndims, std::span<const Count> ar
                         MPI_Datatype* newtype) {
   if (order != MPI_ORDER_C && order != MPI_ORDER_FORTRAN)
     return refuse(Code::arg, "order is neither MPI_ORDER_C nor MPI_ORDER_FORTRAN");
+  if (!good_array(array_of_dargs, ndims, "array_of_dargs")) return trouble().code;
   std::vector<types::Deal> dims;
   Count ranks = 1;
   for (int i = 0; i < ndims; ++i) {
@@ -129,8 +130,10 @@ Code type_create_darray(int size, int rank, int ndims, std::span<const Count> ar
     if (ranks <= size) ranks *= deal->ranks;  // 64 bits hold it
   }
   if (ranks != size || rank < 0 || rank >= size)
-    return refuse(Code::arg, "the process grid has " + std::to_string(ranks) + " places, size is " +
-                                 std::to_string(size) + " and rank " + std::to_string(rank));
+    return refuse(Code::arg,
+                  "the process grid has " + std::to_string(ranks) +
+                      (ranks > size ? " places or more, size is " : " places, size is ") +
+                      std::to_string(size) + " and rank " + std::to_string(rank));
   const auto by = order == MPI_ORDER_FORTRAN ? types::ArrayOrder::fortran : types::ArrayOrder::c;
   return give(types::make_darray(rank, dims, by, oldtype), newtype);
 }

@@ -41,26 +41,31 @@ std::vector<int> weights_of(const int* weights, std::size_t count) {
   return {weights, weights + count};
 }
 
-Code check_neighbours(const comm::Communicator& comm, Count degree, const int* ranks,
-                      const char* name) {
+// False, noted: one of them cannot be.
+bool good_neighbours(const comm::Communicator& comm, Count degree, const int* ranks,
+                     const char* name) {
+  const auto wrong = [](Code code, const std::string& what) {
+    refuse(code, what);
+    return false;
+  };
   if (degree < 0)
-    return refuse(Code::arg, std::string("the number of ") + name + " is " +
-                                 std::to_string(degree) + ", below zero");
-  if (!good_array(ranks, degree, name)) return Code::arg;
+    return wrong(Code::arg, std::string("the number of ") + name + " is " + std::to_string(degree) +
+                                ", below zero");
+  if (!good_array(ranks, degree, name)) return false;
   for (Count i = 0; i < degree; ++i)
     if (ranks[i] < 0 || ranks[i] >= comm.size())
-      return refuse(Code::rank, std::string(name) + "[" + std::to_string(i) + "] is " +
-                                    std::to_string(ranks[i]) + " of " +
-                                    std::to_string(comm.size()) + " ranks");
-  return Code::ok;
+      return wrong(Code::rank, std::string(name) + "[" + std::to_string(i) + "] is " +
+                                   std::to_string(ranks[i]) + " of " + std::to_string(comm.size()) +
+                                   " ranks");
+  return true;
 }
 
-Code check_weights(Count degree, const int* weights, const char* name) {
-  if (degree == 0 || weights == MPI_UNWEIGHTED) return Code::ok;
-  if (weights == MPI_WEIGHTS_EMPTY)
-    return refuse(Code::arg, std::string(name) + " is MPI_WEIGHTS_EMPTY, but there are " +
-                                 std::to_string(degree) + " of them");
-  return good_numbers(weights, degree, Code::arg, name) ? Code::ok : Code::arg;
+bool good_weights(Count degree, const int* weights, const char* name) {
+  if (degree == 0 || weights == MPI_UNWEIGHTED) return true;
+  if (weights != MPI_WEIGHTS_EMPTY) return good_numbers(weights, degree, Code::arg, name);
+  refuse(Code::arg, std::string(name) + " is MPI_WEIGHTS_EMPTY, but there are " +
+                        std::to_string(degree) + " of them");
+  return false;
 }
 
 void copy_out(const std::vector<int>& from, int most, int* into) {
@@ -140,11 +145,11 @@ Code dist_graph_create_adjacent(comm::Communicator& comm_old, int indegree, cons
                                 const int destweights[], Info* /*info*/, int reorder,
                                 MPI_Comm* comm_dist_graph) {
   if (comm_old.is_inter()) return refuse(Code::comm, "an intercommunicator has no topology");
-  for (const Code code : {check_neighbours(comm_old, indegree, sources, "sources"),
-                          check_neighbours(comm_old, outdegree, destinations, "destinations"),
-                          check_weights(indegree, sourceweights, "sourceweights"),
-                          check_weights(outdegree, destweights, "destweights")})
-    if (code != Code::ok) return code;
+  if (!good_neighbours(comm_old, indegree, sources, "sources") ||
+      !good_neighbours(comm_old, outdegree, destinations, "destinations") ||
+      !good_weights(indegree, sourceweights, "sourceweights") ||
+      !good_weights(outdegree, destweights, "destweights"))
+    return trouble().code;
   comm::Topology mine;
   mine.shape = Shape::adjacent;
   mine.sources.assign(sources, sources + indegree);
@@ -162,13 +167,13 @@ Code dist_graph_create(comm::Communicator& comm_old, int n, const int sources[],
                        const int degrees[], const int destinations[], const int weights[],
                        Info* /*info*/, int reorder, MPI_Comm* comm_dist_graph) {
   if (comm_old.is_inter()) return refuse(Code::comm, "an intercommunicator has no topology");
-  if (const Code code = check_neighbours(comm_old, n, sources, "sources"); code != Code::ok)
-    return code;
-  if (!good_numbers(degrees, n, Code::arg, "degrees")) return Code::arg;
+  if (!good_neighbours(comm_old, n, sources, "sources") ||
+      !good_numbers(degrees, n, Code::arg, "degrees"))
+    return trouble().code;
   const Count total = std::accumulate(degrees, degrees + n, Count{0});
-  for (const Code code : {check_neighbours(comm_old, total, destinations, "destinations"),
-                          check_weights(total, weights, "weights")})
-    if (code != Code::ok) return code;
+  if (!good_neighbours(comm_old, total, destinations, "destinations") ||
+      !good_weights(total, weights, "weights"))
+    return trouble().code;
   const std::vector<int> weight = weights_of(weights, static_cast<std::size_t>(total));
   std::vector<comm::Edge> edges;
   std::size_t next = 0;

@@ -1,9 +1,5 @@
 // Chapter 4: partitioned messages. p2p moves them; here they are persistent requests.
 #include <memory>
-#include <numeric>
-#include <optional>
-#include <span>
-#include <vector>
 
 #include "bodies.h"
 #include "mpi/process.h"
@@ -19,15 +15,6 @@ struct Release {
   void operator()(p2p::Partitioned* side) const { side->release(); }
 };
 
-// What the caller gave the message's device before this call comes first. An error: nobody can tell
-// when that has ended, as the device has said. Memory that was freed is another matter: its round
-// begins, so that the other side is told.
-Result<void> begin_call(const types::Buffer& message) {
-  const types::Device* const device = process.world->endpoint().devices().owner_of(message);
-  if (device == nullptr || device->is_usable() || device->refusal() != Code::other) return {};
-  return fail(Code::other, "the GPU cannot wait for its caller");
-}
-
 void on_round(void* owner, const p2p::Status& status) {
   comm::complete(*static_cast<comm::Request*>(owner), status);
 }
@@ -42,7 +29,7 @@ Code give_partitioned(comm::Communicator& comm, types::Datatype& type, Role role
       new PersistentRequest(comm, [=, &comm, kept = keep(type)]() -> Result<comm::Request*> {
         if (owned == nullptr)
           return comm::isend(comm, p2p::Mode::standard, nullptr, 0, *kept, comm::kProcNull, 0);
-        TUTTI_DO(begin_call(shape.message));
+        TUTTI_DO(owned->find_memory());
         comm::Request* const round = comm::open_request(comm, nullptr);
         owned->start(&on_round, round);
         return round;
@@ -76,15 +63,11 @@ bool is_partition(const PersistentRequest& found, int partition) {
   return false;
 }
 
-// All are looked at before one of them goes.
-Code ready_those(const PersistentRequest& found, std::span<const int> partitions) {
-  for (const int each : partitions)
-    if (!is_partition(found, each)) return Code::arg;
+Code ready_those(const PersistentRequest& found, const p2p::Partitioned::Which& partitions) {
   if (found.side == nullptr) return Code::ok;
-  const std::optional<int> twice = found.side->ready(partitions);
-  if (!twice) return Code::ok;
-  return refuse_on(&found.comm(), Code::arg,
-                   "partition " + std::to_string(*twice) + " was made ready before");
+  const auto made = found.side->ready(partitions);
+  if (made) return Code::ok;
+  return refuse_on(&found.comm(), made.error().code, made.error().text);
 }
 
 // The sender's request with a round under way, whose parts can be made ready; or null, noted.
@@ -122,7 +105,8 @@ Code precv_init(void* buf, int partitions, Count count, types::Datatype& datatyp
 
 Code pready(int partition, MPI_Request request) {
   const PersistentRequest* const found = sending(request);
-  return found == nullptr ? trouble().code : ready_those(*found, std::span(&partition, 1));
+  if (found == nullptr) return trouble().code;
+  return is_partition(*found, partition) ? ready_those(*found, {partition, 1}) : Code::arg;
 }
 
 Code pready_range(int partition_low, int partition_high, MPI_Request request) {
@@ -131,15 +115,15 @@ Code pready_range(int partition_low, int partition_high, MPI_Request request) {
   if (partition_low > partition_high) return Code::ok;
   if (!is_partition(*found, partition_low) || !is_partition(*found, partition_high))
     return Code::arg;
-  std::vector<int> all(static_cast<std::size_t>(partition_high - partition_low) + 1);
-  std::iota(all.begin(), all.end(), partition_low);
-  return ready_those(*found, all);
+  return ready_those(*found, {partition_low, partition_high - partition_low + 1});
 }
 
 Code pready_list(int length, const int array_of_partitions[], MPI_Request request) {
   const PersistentRequest* const found = sending(request);
   if (found == nullptr) return trouble().code;
-  return ready_those(*found, {array_of_partitions, static_cast<std::size_t>(length)});
+  for (int i = 0; i < length; ++i)
+    if (!is_partition(*found, array_of_partitions[i])) return Code::arg;
+  return ready_those(*found, {0, length, array_of_partitions});
 }
 
 // True, too, for MPI_REQUEST_NULL and inactive requests.

@@ -65,11 +65,12 @@ types::Device* Cuda::owner_of(const void* address, bool begins_call) {
 }
 
 // Memory of no context (of a pool, mapped by address) and managed memory belong to a GPU, whatever
-// context works on it.
+// context works on it. Of what is not there others say so.
 bool Cuda::is_for_libraries(const void* address) {
   if (!is_found_) return true;
   const Pointer& pointer = pointers_.find(address);
-  if (pointer.context == nullptr || pointer.kind == PointerKind::managed) return true;
+  if (!pointer.is_there() || pointer.context == nullptr || pointer.kind == PointerKind::managed)
+    return true;
   std::string why;
   const Gpu* const gpu = gpu_of(pointer, &why);
   return gpu != nullptr && gpu->is_of_primary();

@@ -131,7 +131,7 @@ TEST_CASE("figures that are told some turns late lead to the same", "[judge]") {
   };
   const std::size_t late = GENERATE(1, 4, 8);
   went.reserve(20'000);
-  go_on(kSettled + 3 * static_cast<int>(late), late);
+  go_on(kSettled + 4 * static_cast<int>(late), late);
   CHECK(std::count(went.begin(), went.end(), 1U) ==
         2 * (kTrial + static_cast<std::ptrdiff_t>(late)));
   CHECK(judge.kept() == 1);

@@ -2,6 +2,7 @@
 #include "job/parts.h"
 
 #include "catch.h"
+#include "job/travel.h"
 
 namespace tutti::launch::job {
 namespace {
@@ -23,6 +24,15 @@ plan::Plan some_plan() {
   plan.hosts = {{"a", 2, 2}, {"b", 1, 1}};
   plan.ranks = {{0, 0, 0, 0, {0}}, {1, 0, 0, 1, {1}}, {2, 0, 1, 0, {}}};
   return plan;
+}
+
+TEST_CASE("which GPUs are there is each host's own where they are shared out", "[job]") {
+  cli::JobSpec spec = some_spec();
+  spec.whole_environment = true;
+  const std::vector<std::string> mine{"CUDA_VISIBLE_DEVICES=", "OTHER=1"};
+  CHECK(travelling(spec, mine) == mine);
+  spec.placement.gpus_per_rank = 1;
+  CHECK(travelling(spec, mine) == std::vector<std::string>{"OTHER=1"});
 }
 
 TEST_CASE("each host is told its own ranks and everybody's hosts", "[job]") {

@@ -56,11 +56,11 @@ TEST_CASE("partitioned messages end with their context, whatever they have come 
         Parts doomed(worlds, kCancelled, bytes), alive(worlds, kAlive, bytes);
         doomed.start();
         alive.start();
-        for (int i = 0; i < ready; ++i) doomed.sends->ready(i);
+        for (int i = 0; i < ready; ++i) doomed.sends->ready({i, 1});
         worlds.rounds(rounds);
         for (const int rank : {0, 1}) worlds[rank].cancel(kCancelled, Code::proc_aborted);
-        for (int i = ready; i < 4; ++i) doomed.sends->ready(i);
-        for (int i = 0; i < 4; ++i) alive.sends->ready(i);
+        for (int i = ready; i < 4; ++i) doomed.sends->ready({i, 1});
+        for (int i = 0; i < 4; ++i) alive.sends->ready({i, 1});
         REQUIRE(worlds.until([&] { return doomed.is_over() && alive.is_over(); }));
         CHECK((doomed.sent_how->code == Code::proc_aborted || ready == 4));
         if (ready < 4) CHECK(doomed.got_how->code == Code::proc_aborted);
@@ -78,7 +78,7 @@ TEST_CASE("partitioned messages end with their context, whatever they have come 
         for (Parts* each : {&doomed, &late}) {
           each->sent_how.reset(), each->got_how.reset();
           each->start();
-          for (int i = 0; i < 4; ++i) each->sends->ready(i);
+          for (int i = 0; i < 4; ++i) each->sends->ready({i, 1});
           worlds.rounds(3);
           REQUIRE(each->is_over());
           CHECK(each->sent_how->code == Code::proc_aborted);
@@ -98,7 +98,7 @@ TEST_CASE("partitions whose receiver never comes are dropped with their context"
     Status ended;
     sends->start([](void* how, const Status& status) { *static_cast<Status*>(how) = status; },
                  &ended);
-    for (int i = 0; i < 4; ++i) sends->ready(i);
+    for (int i = 0; i < 4; ++i) sends->ready({i, 1});
     REQUIRE(worlds.until([&] { return worlds[1].counters().unexpected_now == 5; }));
     worlds[1].cancel(kCancelled, Code::proc_aborted);
     worlds.rounds(5);

@@ -209,13 +209,13 @@ TEST_CASE("partitions arrive, be they more than are asked for at a time, and emp
         gets->start(count, &ends);
         // The last ones first: they come before anybody asks for them.
         for (int i = kMany; i-- > 1;) {
-          sends->ready(i);
+          sends->ready({i, 1});
           if (i % 1000 == 0) worlds.rounds(2);
         }
         worlds.rounds(20);
         CHECK_FALSE(gets->arrived(0));
         CHECK(ends == 0);
-        sends->ready(0);
+        sends->ready({0, 1});
         CHECK(worlds.until([&] { return ends == 2; }));
         CHECK(into == from);
         for (int i = 0; i < theirs; ++i) REQUIRE(gets->arrived(i));

@@ -128,7 +128,7 @@ class Scene {
                                     : endpoint_->recv_partitioned(peer, envelope, shape);
     side->start([](void* ended, const Status&) { ++*static_cast<int*>(ended); }, &ended_);
     if (sends)
-      for (int i = 0; i < shape.partitions; ++i) side->ready(i);
+      for (int i = 0; i < shape.partitions; ++i) side->ready({i, 1});
     sides_.push_back(side);
   }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "bodies.h"
+#include "mpi/checks.h"
 #include "mpi/convert.h"
 #include "mpi/trouble.h"
 

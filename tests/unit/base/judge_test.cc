@@ -176,7 +176,7 @@ TEST_CASE("a trial of which hardly anything is told ends and decides nothing", "
 TEST_CASE("a trial of which some figures are lost lasts longer and decides", "[judge]") {
   Judge judge;
   const int lost = GENERATE(0, 1, 2);  // which of three
-  for (int i = 0; i < kSettled + kTrial + 4; ++i) {
+  for (int i = 0; i < kSettled + 2 * kTrial; ++i) {
     const unsigned way = judge.next();
     if (i % 3 != lost) judge.took(way, way == 0 ? 1000 : 500);
   }

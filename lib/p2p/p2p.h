@@ -15,6 +15,7 @@
 #include "base/knobs.h"
 #include "base/result.h"
 #include "p2p/frames.h"
+#include "p2p/partitioned.h"
 #include "transport/transport.h"
 #include "types/types.h"
 
@@ -87,38 +88,6 @@ struct MessageFailure {
 
 // A message taken out of matching by a matched probe (MPI 5.0, 3.8.2).
 struct KeptMessage;
-
-// One side of a partitioned message (MPI 5.0, 4): met by the other side once, then started as
-// often as wanted. Partitions travel as soon as they are ready; each side counts its own.
-class Partitioned {
- public:
-  struct Shape {
-    int partitions;
-    types::Buffer message;  // all partitions, of equal size
-  };
-  // Called once a round, when all has left or arrived; gate held, must not wait.
-  using Done = void (*)(void* owner, const Status& status);
-
-  // Partitions that follow each other, or those of a list.
-  struct Which {
-    int first, count;
-    const int* list = nullptr;
-    int operator[](int i) const { return list == nullptr ? first + i : list[i]; }
-  };
-
-  virtual ~Partitioned() = default;
-  // Before each start: since the last one the program may have freed the message's memory and got
-  // other memory at its address. What the caller gave the device comes first. Errors: nobody can
-  // tell when that has ended, and no round may start.
-  virtual Result<void> find_memory() = 0;
-  // Not while a round is under way.
-  virtual void start(Done on_done, void* owner) = 0;
-  // Sender. Errors: one was ready before or is named twice (Code::arg), or its device is as above
-  // (Code::other); then none is made ready.
-  virtual Result<void> ready(const Which& partitions) = 0;
-  virtual bool arrived(int partition) = 0;  // receiver
-  virtual void release() = 0;               // freed when nothing is under way
-};
 
 // What an endpoint has done so far, and what it holds now.
 struct Counters {

@@ -1,5 +1,7 @@
 // Derived datatypes: what arrives is what the type map says, on either side.
+#include <climits>
 #include <cstddef>
+#include <limits>
 #include <numeric>
 
 #include "check.h"
@@ -180,6 +182,78 @@ void bottom() {
   MPI_Type_free(&type);
 }
 
+// A part of an array: one that is right, and what it is with one number of it wrong.
+void wrong_darrays() {
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  struct Darray {
+    int size = 6, rank = 5, ndims = 2;
+    int gsizes[2] = {8, 9};
+    int distribs[2] = {MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC};
+    int dargs[2] = {MPI_DISTRIBUTE_DFLT_DARG, 2}, psizes[2] = {2, 3};
+    int order = MPI_ORDER_C;
+  };
+  const auto darray = [&](auto change) -> int {
+    Darray a;
+    change(a);
+    const int code = MPI_Type_create_darray(a.size, a.rank, a.ndims, a.gsizes, a.distribs, a.dargs,
+                                            a.psizes, a.order, MPI_INT, &type);
+    if (code != MPI_SUCCESS) return class_of(code);
+    MPI_Type_free(&type);
+    return MPI_SUCCESS;
+  };
+  CHECK(darray([](Darray&) {}) == MPI_SUCCESS);
+  const auto is_wrong = [&](auto change) { return darray(change) == MPI_ERR_ARG; };
+  CHECK(darray([](Darray& a) {  // dargs of what is not distributed are ignored
+          a.size = a.psizes[1] = 3, a.rank = 2, a.psizes[0] = 1;
+          a.distribs[0] = MPI_DISTRIBUTE_NONE, a.dargs[0] = -1;
+        }) == MPI_SUCCESS);
+  CHECK(class_of(MPI_Type_create_darray(6, 5, 2, Darray().gsizes, Darray().distribs, nullptr,
+                                        Darray().psizes, MPI_ORDER_C, MPI_INT, &type)) ==
+        MPI_ERR_ARG);
+  CHECK(is_wrong([](Darray& a) { a.gsizes[1] = -9; }));
+  CHECK(is_wrong([](Darray& a) { a.gsizes[0] = 0; }));
+  CHECK(is_wrong([](Darray& a) { a.psizes[0] = 3; }));
+  CHECK(is_wrong([](Darray& a) { a.psizes[0] = -2, a.psizes[1] = -3; }));
+  CHECK(is_wrong([](Darray& a) { a.psizes[0] = 0; }));
+  CHECK(is_wrong([](Darray& a) { a.psizes[0] = a.psizes[1] = INT_MAX; }));
+  CHECK(is_wrong([](Darray& a) { a.distribs[0] = 77; }));
+  CHECK(is_wrong([](Darray& a) { a.distribs[0] = MPI_DISTRIBUTE_NONE; }));  // by two ranks
+  CHECK(is_wrong([](Darray& a) { a.dargs[1] = 0; }));
+  CHECK(is_wrong([](Darray& a) { a.dargs[1] = -2; }));
+  CHECK(is_wrong([](Darray& a) { a.dargs[0] = 3; }));  // two blocks of 3 do not hold 8
+  CHECK(is_wrong([](Darray& a) { a.order = 5; }));
+  CHECK(is_wrong([](Darray& a) { a.ndims = 0, a.size = 1, a.rank = 0; }));
+  CHECK(is_wrong([](Darray& a) { a.ndims = -1; }));
+  CHECK(is_wrong([](Darray& a) { a.size = 0; }));
+  CHECK(darray([](Darray& a) { a.rank = 6; }) == MPI_ERR_ARG);
+  const MPI_Count endless[] = {std::numeric_limits<MPI_Count>::max()};
+  const int cyclic[] = {MPI_DISTRIBUTE_CYCLIC}, each[] = {INT_MAX}, two[] = {2};
+  CHECK(MPI_Type_create_darray_c(2, 1, 1, endless, cyclic, each, two, MPI_ORDER_C, MPI_BYTE,
+                                 &type) == MPI_SUCCESS);
+  MPI_Type_free(&type);
+  CHECK(type == MPI_DATATYPE_NULL);
+}
+
+void wrong_subarrays() {
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  const auto subarray = [&](int whole, int part, int from, int order) -> int {
+    const int sizes[] = {4, whole}, parts[] = {2, part}, starts[] = {1, from};
+    const int code = MPI_Type_create_subarray(2, sizes, parts, starts, order, MPI_INT, &type);
+    if (code != MPI_SUCCESS) return class_of(code);
+    MPI_Type_free(&type);
+    return MPI_SUCCESS;
+  };
+  CHECK(subarray(5, 3, 2, MPI_ORDER_C) == MPI_SUCCESS);
+  CHECK(subarray(-5, 3, 2, MPI_ORDER_C) == MPI_ERR_ARG);
+  CHECK(subarray(5, -3, 2, MPI_ORDER_C) == MPI_ERR_ARG);
+  CHECK(subarray(5, 0, 2, MPI_ORDER_C) == MPI_ERR_ARG);
+  CHECK(subarray(5, 3, -1, MPI_ORDER_C) == MPI_ERR_ARG);
+  CHECK(subarray(5, 3, 3, MPI_ORDER_C) == MPI_ERR_ARG);
+  CHECK(subarray(5, 3, INT_MAX, MPI_ORDER_C) == MPI_ERR_ARG);
+  CHECK(subarray(5, 3, 2, 5) == MPI_ERR_ARG);
+  CHECK(type == MPI_DATATYPE_NULL);
+}
+
 }  // namespace
 
 int main() {
@@ -191,5 +265,8 @@ int main() {
   packing();
   partial();
   bottom();
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  wrong_darrays();
+  wrong_subarrays();
   return done();
 }

@@ -258,29 +258,35 @@ Code request_free(MPI_Request* request) {
 
 namespace {
 
-Code check_start(MPI_Request request) {
-  const PersistentRequest* const persistent = persistent_of(request);
-  if (persistent == nullptr) return refuse(Code::request, "request is not persistent");
-  if (persistent->current == nullptr) return Code::ok;
-  return refuse_on(&persistent->comm(), Code::request, "request is active already");
+// Null, noted: it cannot be started.
+PersistentRequest* startable(MPI_Request request) {
+  PersistentRequest* const persistent = persistent_of(request);
+  if (persistent == nullptr) {
+    refuse(Code::request, "request is not persistent");
+    return nullptr;
+  }
+  if (persistent->current == nullptr) return persistent;
+  refuse_on(&persistent->comm(), Code::request, "request is active already");
+  return nullptr;
 }
 
 }  // namespace
 
 Code start(MPI_Request* request) {
-  if (const Code code = check_start(*request); code != Code::ok) return code;
-  const Code code = persistent_of(*request)->start();
-  push_on();
-  return code;
+  return startall(1, request);
 }
 
-// All are looked at before one of them is started.
+// All are looked at before one of them is started; and then again, as one may stand there twice.
 Code startall(int count, MPI_Request array_of_requests[]) {
-  for (int i = 0; i < count; ++i)
-    if (const Code code = check_start(array_of_requests[i]); code != Code::ok) return code;
-  for (int i = 0; i < count; ++i)
-    if (const Code code = start(array_of_requests + i); code != Code::ok) return code;
-  return Code::ok;
+  for (int i = 0; count > 1 && i < count; ++i)
+    if (startable(array_of_requests[i]) == nullptr) return trouble().code;
+  Code code = Code::ok;
+  for (int i = 0; code == Code::ok && i < count; ++i) {
+    PersistentRequest* const next = startable(array_of_requests[i]);
+    code = next == nullptr ? trouble().code : next->start();
+  }
+  push_on();
+  return code;
 }
 
 Code cancel(MPI_Request* request) {

@@ -1,10 +1,10 @@
 // A thread is in a call that waits for what its default stream holds; that goes on when another
 // thread has made calls.
-#include <atomic>
 #include <chrono>
 #include <functional>
 #include <thread>
 
+#include "../support/held_stream.h"
 #include "area.h"
 
 using namespace ranks;
@@ -15,24 +15,9 @@ namespace {
 
 constexpr int kCount = 5000;
 
-// The default stream stands still there until it is let go.
-class Held {
- public:
-  Held() {
-    const auto stand = [](void* until) {
-      while (!static_cast<std::atomic<bool>*>(until)->load(std::memory_order_acquire))
-        std::this_thread::yield();
-    };
-    CU(cuLaunchHostFunc(CU_STREAM_LEGACY, stand, &is_free_));
-  }
-  void let_go() { is_free_.store(true, std::memory_order_release); }  // acquire: above
-
- private:
-  std::atomic<bool> is_free_{false};
-};
-
 void beside(MPI_Comm comm, const std::function<void()>& call) {
-  Held held;
+  tutti::test::Held held;
+  CU(held.put());
   std::thread waits([&] {
     CU(cuCtxSetCurrent(gpu::contexts[0]));
     call();

@@ -1,10 +1,10 @@
 // What calls that begin, and work that ends, do to each other.
-#include <atomic>
 #include <thread>
 
 #include "catch.h"
 #include "device/device.h"
 #include "driver.h"
+#include "held_stream.h"
 
 namespace {
 
@@ -26,22 +26,6 @@ Buffer plain(types::Vendor& vendor, std::size_t bytes) {
   return buffer;
 }
 
-// The default stream stands still there until it is let go.
-class Held {
- public:
-  Held() {
-    const auto stand = [](void* until) {
-      while (!static_cast<std::atomic<bool>*>(until)->load(std::memory_order_acquire))
-        std::this_thread::yield();
-    };
-    cuLaunchHostFunc(CU_STREAM_LEGACY, stand, &is_free_);
-  }
-  void let_go() { is_free_.store(true, std::memory_order_release); }
-
- private:
-  std::atomic<bool> is_free_{false};
-};
-
 }  // namespace
 
 // Two threads put their marks, and the one that put the later mark begins its call first.
@@ -54,10 +38,10 @@ TEST_CASE("what a call waits for is not forgotten for a call with an earlier mar
   cuEventCreate(&between, CU_EVENT_DISABLE_TIMING);
 
   auto earlier = gpu.take_mark(), later = gpu.take_mark();
-  Held first;
+  test::Held first;
   gpu.put_mark(earlier);
   cuEventRecord(between, CU_STREAM_LEGACY);
-  Held second;
+  test::Held second;
   gpu.put_mark(later);
   REQUIRE_FALSE(gpu.is_reached(later));
   gpu.begin_marked_call(later);

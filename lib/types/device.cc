@@ -139,8 +139,8 @@ bool Devices::one_stands_behind_caller() const {
 }
 
 bool Devices::is_for_libraries(const void* address) const {
-  return std::ranges::all_of(vendors_,
-                             [=](Vendor* each) { return each->is_for_libraries(address); });
+  return std::ranges::all_of(
+      vendors_, [&](Vendor* each) { return each->is_for_libraries(address, !is_queued()); });
 }
 
 void pack_by_device(const Buffer& from, Count offset, std::span<std::byte> out) {

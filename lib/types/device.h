@@ -179,8 +179,9 @@ class Vendor {
   // Null: not of this vendor. For a call that begins now, unless its caller sees to that.
   virtual Device* owner_of(const void* address, bool begins_call = true) = 0;
   // Whether a library that works in the primary context of the memory's device (NCCL) reaches this
-  // address; true where it is not of this vendor.
-  virtual bool is_for_libraries(const void*) { return true; }
+  // address and, in a call that begins now, comes after what its caller gave the device; true where
+  // it is not of this vendor.
+  virtual bool is_for_libraries(const void*, bool /*begins_call*/ = true) { return true; }
   virtual int progress() = 0;
   virtual bool one_stands_behind_caller() { return false; }  // of its devices
   virtual const char* queue_type() const = 0;                // the C type of its queues' handles

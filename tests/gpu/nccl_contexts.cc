@@ -1,6 +1,6 @@
-// NCCL works in the primary contexts of GPUs. Memory of a context that the program has made for
-// itself it does not reach: calls of it go by ours. Memory of pools and managed memory it reaches,
-// whatever context is current.
+// NCCL works in the primary contexts of GPUs, and comes after what their default streams hold. So
+// calls go by ours whose memory is of a context that the program has made for itself, or of none
+// (of a pool) while such a one is current: what the program has put stands in that one's stream.
 #include "area.h"
 #include "served.h"
 
@@ -56,13 +56,13 @@ int main() {
   sums(Kind::device, true);
   const CUcontext own = make_context();  // and it is current
   sums(Kind::device, false);
-  sums(Kind::pool, true);
-  sums(Kind::managed, true);
+  sums(Kind::pool, false);
+  sums(Kind::managed, false);
   for (int odd = 0; odd < size; ++odd) {  // one member's alone
     CU(cuCtxSetCurrent(rank == odd ? own : gpu::contexts[0]));
-    sums(Kind::device, false);
+    for (const Kind kind : {Kind::device, Kind::pool, Kind::managed}) sums(kind, false);
   }
   CU(cuCtxSetCurrent(gpu::contexts[0]));
-  sums(Kind::device, true);
+  for (const Kind kind : {Kind::device, Kind::pool, Kind::managed}) sums(kind, true);
   return done();
 }

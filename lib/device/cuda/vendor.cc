@@ -64,13 +64,15 @@ types::Device* Cuda::owner_of(const void* address, bool begins_call) {
   return begins_call ? gpu->begin_call() : gpu;
 }
 
-// Memory of no context (of a pool, mapped by address) and managed memory belong to a GPU, whatever
-// context works on it. Of what is not there others say so.
-bool Cuda::is_for_libraries(const void* address) {
+// Memory of no context (of a pool, mapped by address) and managed memory are reached from every
+// context. But what the caller gave the GPU stands in the default stream of the context that works
+// on the memory, and a library looks at its own context's. Of what is not there others say so.
+bool Cuda::is_for_libraries(const void* address, bool begins_call) {
   if (!is_found_) return true;
   const Pointer& pointer = pointers_.find(address);
-  if (!pointer.is_there() || pointer.context == nullptr || pointer.kind == PointerKind::managed)
-    return true;
+  if (!pointer.is_there()) return true;
+  const bool is_reached = pointer.context == nullptr || pointer.kind == PointerKind::managed;
+  if (is_reached && !begins_call) return true;
   std::string why;
   const Gpu* const gpu = gpu_of(pointer, &why);
   return gpu != nullptr && gpu->is_of_primary();

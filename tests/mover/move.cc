@@ -14,7 +14,6 @@
 namespace mover {
 namespace {
 
-constexpr std::size_t kMost = std::size_t{32} << 20;
 constexpr std::size_t kRim = 64;
 // The stand-in gives no address twice; what is mapped by address takes whole pages of a GPU.
 constexpr std::size_t kMostFreed = std::size_t{4} << 30;
@@ -85,7 +84,7 @@ struct Span {
           layout.true_extent;
     is_dense = layout.size == layout.true_extent && (last == 0 || layout.extent == layout.size);
     data = static_cast<__int128>(block.count) * layout.size;
-    return end - begin <= kMost && data <= kMost;
+    return end - begin <= kMostMoved && data <= kMostMoved;
   }
   __int128 data = 0;
 };
@@ -130,7 +129,7 @@ bool Move::lay_out(const void* buffer, const Blocks& blocks) {
     begin = begin == end ? spans[i].begin : std::min(begin, spans[i].begin);
     end = std::max(end, spans[i].end);
   }
-  if (begin == end || end - begin > kMost) return false;
+  if (begin == end || end - begin > kMostMoved) return false;
   const auto first = static_cast<std::intptr_t>(begin) + base;
   const std::size_t front = kRim + (static_cast<std::size_t>(first) % kRim);
   image_.resize(front + static_cast<std::size_t>(end - begin) + kRim);

@@ -46,6 +46,8 @@ Owners destinations_of(const Shape& shape);
 
 MPI_Aint extent_of(MPI_Datatype type);  // 0 of what is none
 
+constexpr MPI_Count kMostMoved = MPI_Count{32} << 20;  // bytes of a buffer
+
 inline Blocks memory_of(const void*, MPI_Count count, MPI_Datatype type) {
   return {{0, count, type}};
 }
@@ -54,7 +56,10 @@ inline Blocks bytes_of(const void*, MPI_Count bytes) {
 }
 inline Blocks blocks_of(const void*, const Owners& owners, MPI_Count count, MPI_Datatype type) {
   Blocks blocks;
-  const MPI_Aint apart = count * extent_of(type);
+  MPI_Aint apart = 0, whole = 0;
+  if (owners.number > kMostMoved || __builtin_mul_overflow(count, extent_of(type), &apart) ||
+      __builtin_mul_overflow(owners.number, apart, &whole))
+    return {{0, kMostMoved + 1, MPI_BYTE}};  // it stays
   for (MPI_Count i = 0; i < owners.number; ++i)
     blocks.push_back({i * apart, owners.has(i) ? count : 0, type});
   return blocks;

@@ -36,8 +36,8 @@ WITHOUT_RANKS = {
     "told_at_once": "its two ranks share a page, and look at it while the mover calls MPI",
     "flood": "a million messages, each with a copy by the GPU", "flood_first": "70,000 of them, the same"}
 # Of MPICH's programs: one asks once whether a receive has ended whose message was sent; one has eight ranks send for
-# minutes; one expects that each send can be cancelled: a short one out of GPU memory is on its way to where it is kept.
-WITHOUT = ["pt2pt/rqstatus", "pt2pt/sendflood", "pt2pt/scancel"]
+# minutes; two expect that each send can be cancelled: a short one out of GPU memory is on its way to where it is kept.
+WITHOUT = ["pt2pt/rqstatus", "pt2pt/sendflood", "pt2pt/scancel", "pt2pt/pscancel"]
 LIMIT = "1500"  # seconds for one of them: threads/pt2pt/threads sends two million messages
 # On two hosts these take the ranks that a reordered graph gives them for their old ones: with hosts named by node
 # ranks are really reordered.

@@ -216,10 +216,10 @@ Result<CommRef> create_inter_from_groups(Runtime& runtime, const Group& group,
   const Meeting local(runtime, group.members(), place_of(bridge.text, group.members()));
   GroupRef mine = GroupRef::adopt(new Group(group.members()));
   const bool leads = local.rank() == bridge.local_leader;
-  const int awaited = leads ? bridge.remote->at(bridge.remote_leader) : mine->at(bridge.local_leader);
+  const int awaited =
+      leads ? bridge.remote->at(bridge.remote_leader) : mine->at(bridge.local_leader);
   watch::detail(runtime.watch, {.context = kMeetingContext, .peer = awaited});
-  if (!leads)
-    return join(local, {bridge.local_leader, kProcNull, {}}, std::move(mine), runtime);
+  if (!leads) return join(local, {bridge.local_leader, kProcNull, {}}, std::move(mine), runtime);
   return join(local, {bridge.local_leader, awaited, place_of(bridge.text, {})}, std::move(mine),
               runtime);
 }

@@ -128,8 +128,7 @@ Code BufferRoom::send(comm::Communicator& comm, const types::Buffer& message, in
 // waits again, for what becomes of it.
 class BufferRoom::Cancellable final : public comm::Hooks {
  public:
-  Cancellable(Piece* piece, comm::Request* send) : piece_(piece), send_(send) {}
-  ~Cancellable() override { send_->release(); }
+  Cancellable(Piece* piece, Ref<comm::Request> send) : piece_(piece), send_(std::move(send)) {}
   void watch(comm::Request* own) {
     own_ = own;
     own_->retain();  // until the send is done
@@ -161,7 +160,7 @@ class BufferRoom::Cancellable final : public comm::Hooks {
   }
 
   Piece* piece_;  // null: out of the room
-  comm::Request* send_;
+  Ref<comm::Request> send_;
   comm::Request* own_ = nullptr;
   bool is_asked_ = false;
 };
@@ -172,9 +171,10 @@ comm::Request* BufferRoom::start_send(comm::Communicator& comm, const types::Buf
   if (taken == nullptr) return nullptr;
   comm::Request* const send = post(taken, comm, message.bytes, dest, tag);
   if (send->is_done()) return send;
+  auto kept = Ref<comm::Request>::adopt(send);
   Piece* const piece = taken.release();
   send->when_done(&on_sent, piece);  // even if there is no memory for what follows
-  auto hooks = std::make_unique<Cancellable>(piece, send);
+  auto hooks = std::make_unique<Cancellable>(piece, std::move(kept));
   Cancellable& cancellable = *hooks;
   comm::Request* const own = comm::open_request(comm, std::move(hooks));
   comm::complete(*own, {});

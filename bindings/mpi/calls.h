@@ -2,7 +2,10 @@
 // are null where the rank's role has none (the entry points pass nothing for what is absent).
 #pragma once
 
+#include <cstdlib>
+#include <new>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/blank.h"
@@ -27,6 +30,7 @@ class TypeList {
  public:
   TypeList(const MPI_Datatype* handles, std::span<const Count> counts, const char* name)
       : handles_(handles), counts_(counts), name_(name) {
+    if (handles != nullptr) make_room(counts.size());
     for (std::size_t i = 0; handles != nullptr && i < counts.size(); ++i)
       types_.push_back(type_of(handles[i]) != nullptr ? type_of(handles[i])
                                                       : nothing_for(handles[i], counts[i] == 0));
@@ -46,6 +50,16 @@ class TypeList {
   std::span<const types::Datatype* const> span() const { return types_; }
 
  private:
+  // The others wait for a call that finds no memory for its arguments.
+  void make_room(std::size_t types) {
+    try {
+      types_.reserve(types);
+    } catch (const std::bad_alloc&) {
+      std::free(std::exchange(process.reserve, nullptr));
+      types_.reserve(types);
+    }
+  }
+
   const MPI_Datatype* handles_;
   std::span<const Count> counts_;
   const char* name_;

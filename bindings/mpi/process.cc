@@ -144,6 +144,7 @@ Result<void> make_world(world::ThreadLevel level) {
   process.gated = world->is_gated();
   process.watch = &world->watch();
   keep_reserve();
+  nothing_for(MPI_DATATYPE_NULL, true);  // makes it: nobody looks for what is thrown there later
   process.self_comm = &world->self_comm();
   process.self_comm->name = "MPI_COMM_SELF";
   open_recorder(*world, knobs.text("TUTTI_RECORD"));

@@ -18,6 +18,7 @@ constexpr std::int64_t kSurelyMs = 10'000;
 constexpr std::size_t kMostNamed = 8;  // processes in a command to type
 constexpr std::uint64_t kKeptBytes = 4 << 10;
 constexpr std::uint64_t kWorldContexts = 2;  // MPI_COMM_WORLD: messages and collectives
+constexpr std::uint64_t kOfGroups = 4;       // of ranks that have groups only (comm/context.h)
 
 std::string function_of(const control::SeenRank& seen) {
   return watch::function_name(static_cast<std::uint32_t>(seen.function - 1));
@@ -80,6 +81,7 @@ std::string place_of(const control::SeenRank& seen) {
                        : "not in MPI yet (before MPI_Init)";
   std::string text = function_of(seen);
   if (!seen.detailed) return text;
+  if (seen.context == kOfGroups) return text + ", for rank " + std::to_string(seen.peer);
   text += " on " + communicator_of(seen);
   if (is_collective(seen)) {
     if (seen.sequence > 0) text += ", its collective number " + std::to_string(seen.sequence);

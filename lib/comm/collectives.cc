@@ -61,19 +61,31 @@ void note(Communicator& comm, const CollCall& call) {
 // Perhaps in a wider type (null: as the user said).
 Result<PreparedCall> prepare_to_start(Communicator& comm, const CollCall& call,
                                       const types::Datatype* wider) {
-  if (wider != nullptr) return prepare_call(comm, in_wider(comm, call, *wider), Kind::other);
-  return prepare_call(comm, call, Kind::other);
+  const auto prepare = [&] {
+    if (wider != nullptr) return prepare_call(comm, in_wider(comm, call, *wider), Kind::other);
+    return prepare_call(comm, call, Kind::other);
+  };
+  return comm.runtime().reserve.help(prepare, [&] { cancel_collectives(comm, Code::no_mem); });
 }
 
-// A call that was prepared so.
-Request* start_prepared(Communicator& comm, const CollCall& call, const types::Datatype* wider,
-                        const PreparedCall& prepared) {
+Request* make_prepared(Communicator& comm, const CollCall& call, const types::Datatype* wider,
+                       const PreparedCall& prepared) {
   auto collective = comm.runtime().collectives.take();
   BoundCall& bound = collective->bound;
   if (wider != nullptr) bound.widened = std::make_unique<WidenedReduction>(comm, call, *wider);
   bind_call(comm, wider == nullptr ? call : bound.widened->call(), prepared, bound);
   if (comm.state().asks_gpus) tell_not_waited_for(comm, call, *bound.run);
-  return RequestMaker::start(comm, call, std::move(collective));
+  return RequestMaker::of_collective(comm, call, std::move(collective));
+}
+
+// A call that was prepared so. It has its number: the others wait for it.
+Request* start_prepared(Communicator& comm, const CollCall& call, const types::Datatype* wider,
+                        const PreparedCall& prepared) {
+  Request* const request =
+      comm.runtime().reserve.help([&] { return make_prepared(comm, call, wider, prepared); },
+                                  [&] { cancel_collectives(comm, Code::no_mem); });
+  RequestMaker::begin(*request);
+  return request;
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <new>
 #include <optional>
 #include <thread>
 #include <tuple>
@@ -55,11 +56,46 @@ class RequestPool {
   void* take();
   void give(void* slot) {
     slots::retire(slot);
-    free_.push_back(slot);
+    try {
+      free_.push_back(slot);
+    } catch (const std::bad_alloc&) {  // then it is not kept
+      slots::give(slot);
+    }
   }
 
  private:
   std::vector<void*> free_;
+};
+
+// Memory for calls that find none: what a collective needs before it takes part in it, it takes
+// from this, since the others wait for it.
+class Reserve {
+ public:
+  Reserve() { keep(); }
+  void give() { memory_.reset(); }
+  // What `take` takes, at the second attempt with the memory that is kept here. Where it fails
+  // again, `give_up` tells the others.
+  template <class Take, class GiveUp>
+  auto help(const Take& take, const GiveUp& give_up) {
+    try {
+      return take();
+    } catch (const std::bad_alloc&) {
+      give();
+    }
+    try {
+      auto taken = take();
+      keep();
+      return taken;
+    } catch (const std::bad_alloc&) {
+      give_up();
+      throw;
+    }
+  }
+
+ private:
+  // Never touched, so it takes room among the addresses only.
+  void keep() { memory_.reset(new (std::nothrow) std::byte[std::size_t{1} << 20]); }
+  std::unique_ptr<std::byte[]> memory_;
 };
 
 // How often this rank, as a leader, began to make an intercommunicator, by the other side's leader
@@ -112,6 +148,7 @@ class Runtime {
   std::array<bool, kCollectives> told_not_waited_for{};                          // gpu/calls.h
   bool gpus_not_shared = false;                    // NCCL has refused ranks that share one
   std::deque<delegate::GpuLibrary::Id> farewells;  // messages that may not have left
+  Reserve reserve;
   engine::ScratchPool scratch;
   CollectivePool collectives;
   ContextIds contexts;

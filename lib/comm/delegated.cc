@@ -223,7 +223,9 @@ namespace {
   Communicator::State& state = comm.state();
   const select::Choice* choice = state.quick_choice(call.collective, said.block);
   if (choice == nullptr) [[unlikely]] {
-    const auto made = choice_of_size(comm, call, said.block);
+    const auto made =
+        comm.runtime().reserve.help([&] { return choice_of_size(comm, call, said.block); },
+                                    [&] { cancel_collectives(comm, Code::no_mem); });
     if (!made) {
       comm.runtime().reason = {made.error().text};
       return made.error().code;
@@ -238,8 +240,9 @@ namespace {
            is_widened ? call.said_count * call.said_type->size() : said.block);
   if (call.failure != Code::ok) [[unlikely]] {
     // Blocks that differ for this rank alone may differ from everybody's: then no form of the team
-    // fits all. A memory's failure leaves the call as the others have it.
-    if (is_of_own_part(call.failure)) {
+    // fits all. Nor does one where there is no memory for the vectors. A device's failure leaves
+    // the call as the others have it.
+    if (is_of_own_part(call.failure) || call.failure == Code::no_mem) {
       state.team->cancel(call.failure);
       return call.failure;
     }

@@ -194,8 +194,8 @@ Result<GroupRef> swap_groups(const Meeting& local, const Leaders& leaders, const
   return heard.group;
 }
 
-// Leaders that say different tags, or name others than each other, wait for ever: the daemon is
-// told for whom, on which communicator and with which tag.
+// Leaders that say different tags (or texts), or name others than each other, wait for ever: the
+// daemon is told for whom, on which communicator, if there is one, and with which tag.
 Result<CommRef> create_inter(Communicator& comm, const Bridge& bridge) {
   Runtime& runtime = comm.runtime();
   const Meeting local = meeting_on(comm);
@@ -215,10 +215,12 @@ Result<CommRef> create_inter_from_groups(Runtime& runtime, const Group& group,
                                          const GroupBridge& bridge) {
   const Meeting local(runtime, group.members(), place_of(bridge.text, group.members()));
   GroupRef mine = GroupRef::adopt(new Group(group.members()));
-  if (local.rank() != bridge.local_leader)
-    return join(local, {bridge.local_leader, kProcNull, {}}, std::move(mine), runtime);
-  const int remote = bridge.remote->at(bridge.remote_leader);
-  return join(local, {bridge.local_leader, remote, place_of(bridge.text, {})}, std::move(mine),
+  const bool leads = local.rank() == bridge.local_leader;
+  const int awaited =
+      leads ? bridge.remote->at(bridge.remote_leader) : mine->at(bridge.local_leader);
+  watch::detail(runtime.watch, {.context = kMeetingContext, .peer = awaited});
+  if (!leads) return join(local, {bridge.local_leader, kProcNull, {}}, std::move(mine), runtime);
+  return join(local, {bridge.local_leader, awaited, place_of(bridge.text, {})}, std::move(mine),
               runtime);
 }
 

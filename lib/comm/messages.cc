@@ -66,7 +66,13 @@ Code send(Communicator& comm, p2p::Mode mode, const void* data, Count count,
   note(comm, comm.peer(dest), tag, buffer.bytes);
   p2p::Endpoint& endpoint = comm.runtime().endpoint;
   p2p::Pending* const request = endpoint.send(mode, comm.peer(dest), outgoing(comm, tag), buffer);
-  if (!request->done) endpoint.wait(request);
+  try {
+    if (!request->done) endpoint.wait(request);
+  } catch (...) {
+    endpoint.cancel(request);  // if its peer has not met it
+    endpoint.release(request);
+    throw;
+  }
   const Code code = request->status.code;
   endpoint.release(request);
   return code;

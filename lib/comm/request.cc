@@ -26,7 +26,10 @@ std::unique_ptr<Request::Collective> CollectivePool::take() {
 
 void CollectivePool::give(std::unique_ptr<Request::Collective> collective) {
   collective->forget();
-  idle_.push_back(std::move(collective));
+  try {
+    idle_.push_back(std::move(collective));
+  } catch (const std::bad_alloc&) {  // then it is not kept
+  }
 }
 
 RequestPool::~RequestPool() {
@@ -109,7 +112,14 @@ Request* RequestMaker::open(Communicator& comm, std::unique_ptr<Hooks> hooks) {
 
 Request* RequestMaker::of_message(Communicator& comm, p2p::Pending* message,
                                   const types::Datatype& type, int peer, int tag) {
-  Request* const request = make(comm);
+  Request* request = nullptr;
+  try {
+    request = make(comm);
+  } catch (...) {
+    comm.runtime().endpoint.cancel(message);  // if its peer has not met it
+    comm.runtime().endpoint.release(message);
+    throw;
+  }
   if (message->done) {
     request->sent_ = {peer, message->number};
     take_status(*request, message);
@@ -152,27 +162,31 @@ void RequestMaker::ask_back(Request& request) {
   message->on_done = &RequestMaker::on_message;
 }
 
-Request* RequestMaker::start(Communicator& comm, const CollCall& call,
-                             std::unique_ptr<Request::Collective> bound) {
-  Request* const request = make(comm);
-  request->collective_ = std::move(bound);
-  request->is_collective_ = true;
-  Request::Collective& collective = *request->collective_;
+Request* RequestMaker::of_collective(Communicator& comm, const CollCall& call,
+                                     std::unique_ptr<Request::Collective> bound) {
+  Request::Collective& collective = *bound;
   collective.send_type = keep(call.send_type);
   collective.recv_type = keep(call.recv_type);
   for (const types::Datatype* type : call.send_types) collective.types.push_back(keep(type));
   for (const types::Datatype* type : call.recv_types) collective.types.push_back(keep(type));
   collective.op = Ref<const types::Op>::share(call.op);
-  engine::Run* const run = collective.bound.run.get();
-  run->owner = request;
+  Request* const request = make(comm);
+  request->collective_ = std::move(bound);
+  request->is_collective_ = true;
+  return request;
+}
+
+void RequestMaker::begin(Request& request) {
+  Runtime& runtime = request.comm_->runtime();
+  engine::Run* const run = request.collective_->bound.run.get();
+  run->owner = &request;
   run->on_done = &RequestMaker::on_run;
-  request->retain();  // until on_run
-  count_under_way(*request, 1);
-  if (comm.runtime().is_helped && collective.is_long() && may_be_helped(comm.runtime()))
-    comm.runtime().endpoint.later(&RequestMaker::on_turn, request);
+  request.retain();  // until on_run
+  count_under_way(request, 1);
+  if (runtime.is_helped && request.collective_->is_long() && may_be_helped(runtime))
+    runtime.endpoint.later(&RequestMaker::on_turn, &request);
   else
     run->begin();
-  return request;
 }
 
 void RequestMaker::on_turn(p2p::Pending* turn) {

@@ -34,8 +34,10 @@ struct RequestMaker {
   static Request* of_message(Communicator& comm, p2p::Pending* message, const types::Datatype& type,
                              int peer = watch::kNoPeer, int tag = 0);
   static void note_wait(Runtime& runtime, const Request& request);
-  static Request* start(Communicator& comm, const CollCall& call,
-                        std::unique_ptr<Request::Collective> bound);
+  // To be begun.
+  static Request* of_collective(Communicator& comm, const CollCall& call,
+                                std::unique_ptr<Request::Collective> bound);
+  static void begin(Request& request);
   static Request* open(Communicator& comm, std::unique_ptr<Hooks> hooks);
   static void finish(Request& request, const p2p::Status& status);
   static void explain(Request& request, Reason why);  // before it ends with an error

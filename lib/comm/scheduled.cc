@@ -2,6 +2,7 @@
 #include "comm/scheduled.h"
 
 #include <algorithm>
+#include <new>
 #include <vector>
 
 #include "comm/fingerprint.h"
@@ -80,7 +81,6 @@ PreparedCall::PreparedCall(const Communicator& comm, const CollCall& call)
 Result<PreparedCall> prepare_call(Communicator& comm, const CollCall& call, Kind kind,
                                   const select::Choice* chosen) {
   Result<PreparedCall> made(tl::in_place, comm, call);  // here it stays
-  made->tag = comm.state().next_tag(kind);
   auto prepared = made->form->prepare(comm, made->shape, chosen);
   if (!prepared) [[unlikely]] {
     made = tl::unexpected<Error>(std::move(prepared).error());
@@ -88,6 +88,7 @@ Result<PreparedCall> prepare_call(Communicator& comm, const CollCall& call, Kind
   }
   made->prepared = std::move(*prepared);
   made->fingerprint = made->form->fingerprint(call, made->shape);
+  made->tag = comm.state().next_tag(kind);
   remember(comm, call, *made, kind);
   return made;
 }
@@ -96,7 +97,8 @@ void bind_call(Communicator& comm, const CollCall& call, const PreparedCall& pre
                BoundCall& bound) {
   bound.prepared = prepared.prepared;
   bound.bytes = prepared.shape.bytes;
-  bound.run = take_run(comm, *bound.prepared);
+  bound.run = comm.runtime().reserve.help([&] { return take_run(comm, *bound.prepared); },
+                                          [&] { cancel_collectives(comm, Code::no_mem); });
   engine::Binding& binding = bound.run->rebind();
   binding.context = comm.coll_context();
   binding.tag = prepared.tag;
@@ -104,10 +106,14 @@ void bind_call(Communicator& comm, const CollCall& call, const PreparedCall& pre
   binding.rank = comm.rank();
   binding.fingerprint = prepared.fingerprint;
   binding.outlives_failure = !comm.errors_end_job;
-  prepared.form->bind(comm, call, prepared.shape, binding, bound.temporary);
-  if (const types::Devices& devices = comm.runtime().devices; !devices.is_empty()) [[unlikely]] {
-    find_devices(devices, binding.in, &binding.failure);
-    find_devices(devices, binding.out, &binding.failure);
+  try {
+    prepared.form->bind(comm, call, prepared.shape, binding, bound.temporary);
+    if (const types::Devices& devices = comm.runtime().devices; !devices.is_empty()) [[unlikely]] {
+      find_devices(devices, binding.in, &binding.failure);
+      find_devices(devices, binding.out, &binding.failure);
+    }
+  } catch (const std::bad_alloc&) {  // the others are told
+    binding.failure = Code::no_mem;
   }
   if (call.failure != Code::ok) [[unlikely]] {
     binding.failure = call.failure;
@@ -135,7 +141,9 @@ Code end_call(Runtime& runtime, BoundCall& bound, std::unique_ptr<Reason>& why) 
 
 Code run_schedule(Communicator& comm, const CollCall& call, const select::Choice* chosen) {
   Runtime& runtime = comm.runtime();
-  const auto prepared = prepare_call(comm, call, Kind::blocking, chosen);
+  const auto prepared =
+      runtime.reserve.help([&] { return prepare_call(comm, call, Kind::blocking, chosen); },
+                           [&] { cancel_collectives(comm, Code::no_mem); });
   if (!prepared) {
     runtime.reason = {prepared.error().text};
     return prepared.error().code;

@@ -5,6 +5,7 @@
 // which call came first.
 #include <bit>
 #include <cmath>
+#include <new>
 
 #include "base/log.h"
 #include "base/text.h"
@@ -193,8 +194,11 @@ std::unique_ptr<engine::Run> take_run(Communicator& comm, Prepared& prepared) {
 }
 
 void give_run(Prepared& prepared, std::unique_ptr<engine::Run> run) {
-  if (prepared.idle.size() < Communicator::State::kMostIdle)
+  if (prepared.idle.size() >= Communicator::State::kMostIdle) return;
+  try {
     prepared.idle.push_back(std::move(run));
+  } catch (const std::bad_alloc&) {  // then it is not kept
+  }
 }
 
 }  // namespace tutti::comm

@@ -2,6 +2,7 @@
 #include "comm/widened.h"
 
 #include <algorithm>
+#include <new>
 #include <numeric>
 #include <utility>
 
@@ -103,6 +104,19 @@ WidenedReduction::WidenedReduction(Communicator& comm, const CollCall& call,
   // Whose memory it is is asked now: at the end no call begins, which would wait for the default
   // stream, and that perhaps for us.
   if (taken_ > 0) result_ = devices_.whole(call.recv, taken_, type_);
+  const auto take_all = [&] {
+    take_contribution(comm, call, wider);
+    return true;
+  };
+  try {
+    comm.runtime().reserve.help(take_all, [] {});
+  } catch (const std::bad_alloc&) {  // the others are told
+    wide_.failure = failure_ = Code::no_mem;
+  }
+}
+
+void WidenedReduction::take_contribution(const Communicator& comm, const CollCall& call,
+                                         const types::Datatype& wider) {
   const Count given = given_by(comm, call);
   const Count received = wide_.in_place ? std::max(given, taken_) : taken_;
   wide_.recv = engine::take_elements(pool_, received, wider, recv_);

@@ -35,6 +35,8 @@ class WidenedReduction {
   Code end(Code code);
 
  private:
+  void take_contribution(const Communicator& comm, const CollCall& call,
+                         const types::Datatype& wider);
   void take(const void* from, Count given, void* contribution);
   void hand_over();
   engine::ScratchPool& pool_;

@@ -69,6 +69,8 @@ void Run::message_done(p2p::Pending* request) {
 
 // Who lacks memory tells the others by its messages, as of any failure.
 Code Run::bind() {
+  if (binding_.failure != Code::ok) [[unlikely]]
+    return binding_.failure;  // nothing of it will be touched
   try {
     return memory_->bind(binding_, *program_);
   } catch (const std::bad_alloc&) {
@@ -299,11 +301,16 @@ inline void Run::finish() {
 }
 
 Code wait(p2p::Endpoint& endpoint, Run& run) {
+  bool was_short = false;
   while (!run.is_done()) {
-    if (endpoint.progress() > 0)
-      endpoint.active();
-    else
-      endpoint.idle();
+    try {
+      if (endpoint.progress() > 0)
+        endpoint.active();
+      else
+        endpoint.idle();
+    } catch (const std::bad_alloc&) {  // what it was for is left to a later round
+      if (std::exchange(was_short, true)) throw;
+    }
   }
   return run.code();
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <new>
 
 #include "engine/engine.h"
 
@@ -47,13 +48,23 @@ void ScratchPool::give(Piece piece) {
     free_.pop_back();
   }
   if (piece.bytes > kMostKept) return;
-  kept_ += piece.bytes;
-  free_.push_back(std::move(piece));
+  const std::size_t bytes = piece.bytes;
+  try {
+    free_.push_back(std::move(piece));
+  } catch (const std::bad_alloc&) {  // then it is not kept
+    return;
+  }
+  kept_ += bytes;
 }
 
 void ScratchPool::abandon(Piece piece) {
   // A device keeps what is not given back.
-  if (piece.bytes > 0) abandoned_.push_back(std::move(piece));
+  if (piece.bytes == 0) return;
+  try {
+    abandoned_.push_back(std::move(piece));
+  } catch (const std::bad_alloc&) {  // nobody frees it, not even at the end
+    static_cast<void>(piece.memory.release());
+  }
 }
 
 // Elements are spaced by their extent; the first one's address may lie outside the memory when

@@ -283,6 +283,7 @@ class Core final : public transport::Sink {
   int pump();
   int pump_or_keep();
   int flush(PeerState& peer);
+  void flush_or_keep(PeerState& peer);
   void list_busy(PeerState& peer);
   void queue_control(PeerState& peer, Kind kind, std::uint64_t length, std::uint64_t cookie);
   bool post_control(PeerState& peer, ControlFrame* control);

@@ -29,11 +29,14 @@ BytePool::~BytePool() {
 }
 
 void* BytePool::take(std::size_t bytes) {
-  in_use_ += bytes;
   const std::size_t kind = class_of(bytes);
-  if (kind >= kClasses) return ::operator new(bytes);
-  Free* block = free_[kind];
-  if (block == nullptr) return ::operator new(kSmallest << kind);
+  Free* const block = kind < kClasses ? free_[kind] : nullptr;
+  if (block == nullptr) {
+    void* const fresh = ::operator new(kind < kClasses ? kSmallest << kind : bytes);
+    in_use_ += bytes;
+    return fresh;
+  }
+  in_use_ += bytes;
   free_[kind] = block->next;
   kept_ -= kSmallest << kind;
   return block;
@@ -52,6 +55,7 @@ TransferPool::TransferPool(Core* core) : core_(core) {}
 TransferPool::~TransferPool() = default;
 
 void TransferPool::extend() {
+  free_.reserve(count() + kSlab);  // give() finds room
   slabs_.push_back(std::make_unique<Transfer[]>(kSlab));
   const std::uint32_t first = count() - kSlab;
   for (std::uint32_t i = kSlab; i-- > 0;) {

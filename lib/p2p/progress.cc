@@ -172,7 +172,14 @@ int Core::flush(PeerState& queued) {
   if (to.control_first == nullptr) to.is_recalling = false;
   while (!to.is_recalling && !to.waiting.is_empty()) {
     Transfer* const transfer = to.waiting.pop();
-    if (!to.gone && !post_first(to, transfer)) {
+    bool is_kept = true;
+    try {
+      is_kept = !to.gone && !post_first(to, transfer);
+    } catch (...) {
+      to.waiting.push_front(transfer);
+      throw;
+    }
+    if (is_kept) {
       to.waiting.push_front(transfer);
       break;
     }
@@ -181,6 +188,15 @@ int Core::flush(PeerState& queued) {
   }
   update_open(to);
   return posted;
+}
+
+// The same for who cannot fail any more: what memory is too short for now is left to a later round.
+void Core::flush_or_keep(PeerState& queued) {
+  try {
+    flush(queued);
+  } catch (const std::bad_alloc&) {  // it is listed as busy
+    work_ = true;
+  }
 }
 
 void Core::list_busy(PeerState& peer) {
@@ -208,14 +224,22 @@ bool Core::post_control(PeerState& peer, ControlFrame* control) {
   const transport::FrameHeader header = control->header;
   // Off the line first: sent to oneself, it may queue another inside try_post.
   peer.control_first = control->next;
-  if (peer.link->try_post({&header, nullptr, 0, nullptr})) {
-    bytes_.give(control, sizeof(ControlFrame));
-    return true;
+  const auto put_back = [&] {
+    peer.owed += returned;
+    if (peer.control_first == nullptr) peer.control_last = control;
+    control->next = peer.control_first;
+    peer.control_first = control;
+  };
+  try {
+    if (peer.link->try_post({&header, nullptr, 0, nullptr})) {
+      bytes_.give(control, sizeof(ControlFrame));
+      return true;
+    }
+  } catch (...) {
+    put_back();
+    throw;
   }
-  peer.owed += returned;
-  if (peer.control_first == nullptr) peer.control_last = control;
-  control->next = peer.control_first;
-  peer.control_first = control;
+  put_back();
   return false;
 }
 

@@ -37,9 +37,16 @@ Pending* Core::recv(int rank, const Envelope& envelope, const types::Buffer& buf
   return post_recv(rank, envelope, buffer);
 }
 
+// What is thrown leaves nothing posted.
 Status Core::recv_now(int rank, const Envelope& envelope, const types::Buffer& buffer) {
   Transfer* const transfer = post_recv(rank, envelope, buffer);
-  if (!transfer->done) wait_for(transfer->done);
+  try {
+    if (!transfer->done) wait_for(transfer->done);
+  } catch (...) {
+    cancel(transfer);  // if no message has met it
+    release(transfer);
+    throw;
+  }
   const Status status = transfer->status;
   channel_.transfers.give(transfer);
   return status;
@@ -65,7 +72,7 @@ void Core::give_message(Transfer* transfer, KeptMessage* message) {
   }
   bytes_.give(message, sizeof(KeptMessage) + message->bytes);
   // The sender may wait for our word, and our caller's next call may be long in coming.
-  if (PeerState& sender = peer(from); sender.control_first != nullptr) flush(sender);
+  if (PeerState& sender = peer(from); sender.control_first != nullptr) flush_or_keep(sender);
 }
 
 // The message a receive would take now, after one round of progress if need be. When there

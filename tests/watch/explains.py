@@ -59,6 +59,10 @@ def main():
     for remote, tag in ((1, 5), (0, 6)):
         check(status == 207 and f"MPI_Intercomm_create on MPI_COMM_WORLD, for rank {remote}, tag {tag}" in said,
               "leaders of two groups that say different tags are named, and the tags", said)
+    status, said = run(prun, ["--hang-report", "0.5", "--timeout", "4", "-np", "2"], program, "groups")
+    for remote in (1, 0):
+        check(status == 207 and f"MPI_Intercomm_create_from_groups, for rank {remote}" in said,
+              "and those of two groups without communicators, that say different texts", said)
     for wish in ("warn", "off"):  # by default it ends at once
         knobs = ["-x", f"TUTTI_MISMATCH={wish}", "-x", "TUTTI_SINGLE_COPY=on"]
         status, said = run(prun, ["--hang-report", "0.5", "--timeout", "8", "-np", "2", *knobs], program, "out of step")

@@ -90,6 +90,16 @@ int main(int argc, char** argv) {
     MPI_Comm inter;
     MPI_Intercomm_create(MPI_COMM_SELF, 0, MPI_COMM_WORLD, 1 - rank, 5 + rank, &inter);
   }
+  if (strcmp(what, "groups") == 0) { /* whose leaders say different texts */
+    MPI_Group self, world, other;
+    MPI_Comm inter;
+    int remote = 1 - rank;
+    MPI_Comm_group(MPI_COMM_SELF, &self);
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_incl(world, 1, &remote, &other);
+    MPI_Intercomm_create_from_groups(self, 0, other, 0, rank == 0 ? "one" : "two", MPI_INFO_NULL, MPI_ERRORS_ABORT,
+                                     &inter);
+  }
   if (strcmp(what, "other") == 0 && last) {
     MPI_Bcast(values, 4, MPI_INT, 0, MPI_COMM_WORLD);
   } else if (strcmp(what, "type") == 0 && last) {

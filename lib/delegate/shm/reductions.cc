@@ -29,7 +29,8 @@ Reductions::Reductions(Members& members, Chunks& chunks, const model::BoundAt& p
       scan_short_(make_scan_short(members)),
       scan_long_(make_scan_long(members, chunks)),
       shorts_{barrier_.get(), short_.get()},
-      by_levels_(make_by_levels(members, shorts_, place)) {}
+      by_levels_(make_by_levels(members, shorts_, place)),
+      starts_(static_cast<std::size_t>(members.size()) + 1) {}
 
 void Reductions::choose(Work& work) {
   const TeamCall& call = work.call;
@@ -60,7 +61,6 @@ void Reductions::choose(Work& work) {
 
 // By members: where their blocks begin.
 const Count* Reductions::find_starts(const TeamCall& call) {
-  starts_.resize(static_cast<std::size_t>(members_.size()) + 1);
   for (std::size_t member = 0; member + 1 < starts_.size(); ++member)
     starts_[member + 1] =
         starts_[member] + (call.uneven == nullptr ? call.count : call.uneven->into.counts[member]);

@@ -4,6 +4,8 @@
 // what it waits for is looked at closely, then other messages move, then the core is given up.
 #include "delegate/shm/team.h"
 
+#include <new>
+
 #include "base/check.h"
 
 namespace tutti::delegate {
@@ -87,6 +89,15 @@ std::unique_ptr<TeamRun> ShmTeam::begin(const TeamCall& call) {
   return std::make_unique<Begun>(*this, call);
 }
 
+inline Code ShmTeam::finish(Work& work) {
+  Code code = go_on(work);
+  while (code == kNotYet) [[unlikely]] {
+      members_.wait_long();
+      code = members_.faults().broken() != Code::ok ? members_.faults().broken() : go_on(work);
+    }
+  return code;
+}
+
 Code ShmTeam::run(const TeamCall& call) {
   if (!begun_.empty() || members_.faults().broken() != Code::ok) [[unlikely]] {
     drain();
@@ -97,11 +108,12 @@ Code ShmTeam::run(const TeamCall& call) {
   Code code;
   try {
     start(work);
-    code = go_on(work);
-    while (code == kNotYet) [[unlikely]] {
-        members_.wait_long();
-        code = members_.faults().broken() != Code::ok ? members_.faults().broken() : go_on(work);
-      }
+    try {
+      code = finish(work);
+    } catch (const std::bad_alloc&) {  // once more, from where it stands
+      if (waiting_.make_room != nullptr) waiting_.make_room(waiting_.self);
+      code = finish(work);
+    }
   } catch (...) {  // the others are told
     members_.set_running(false);
     cancel(Code::other);

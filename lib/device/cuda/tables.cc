@@ -23,6 +23,7 @@ std::int64_t RunTables::Table::item_of(std::int64_t position) const {
 void RunTables::open() {
   if (is_tried_) return;
   is_tried_ = true;
+  known_.reserve(kMostKnown);
   void* memory = nullptr;
   if (driver_.cuMemHostAlloc(&memory, kEntries * sizeof(RunEntry), CU_MEMHOSTALLOC_PORTABLE) !=
       CUDA_SUCCESS)
@@ -148,8 +149,10 @@ bool RunTables::bring(Table& table, const Rooms& rooms, CUstream stream) {
   const auto bytes = static_cast<std::size_t>(table.count + 1) * sizeof(RunEntry);
   if (driver_.cuMemcpyAsync(table.runs, reinterpret_cast<CUdeviceptr>(rooms.pinned), bytes,
                             stream) == CUDA_SUCCESS) {
-    if (driver_.cuEventRecord(table.there, stream) == CUDA_SUCCESS) return true;
-    hold();  // for good: nobody knows when the copy ends
+    // Without the event it is waited for here; who reads the table has nothing to wait for then.
+    if (driver_.cuEventRecord(table.there, stream) == CUDA_SUCCESS ||
+        driver_.cuStreamSynchronize(stream) == CUDA_SUCCESS)
+      return true;
   }
   events_.push_back(std::exchange(table.there, nullptr));
   return false;

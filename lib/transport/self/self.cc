@@ -37,7 +37,7 @@ class SelfQueue {
   bool try_push(const FrameView& frame) {
     if (last_ - first_ == kQueuedFrames) return false;
     if (first_ == last_ && !is_lent_) first_ = last_ = 0;
-    HeldFrame& entry = at(last_++);
+    HeldFrame& entry = at(last_);
     entry.header = *frame.header;
     entry.done = frame.done;
     const std::byte* from = frame.payload;
@@ -49,6 +49,7 @@ class SelfQueue {
       from = entry.copy.data();
     }
     entry.payload = {from, frame.bytes};
+    ++last_;  // what came before may find no memory
     return true;
   }
   std::size_t size() const { return last_ - first_; }
@@ -150,10 +151,14 @@ class SelfTransport final : public Transport {
 
   int progress() override {
     if (inside_ || queue_.size() == 0) return 0;
+    struct Inside {
+      bool& is_so;
+      ~Inside() { is_so = false; }
+    };
     inside_ = true;
+    const Inside until_end{inside_};  // also where a frame finds no memory
     const std::size_t count = queue_.size();
     for (std::size_t i = 0; i < count; ++i) deliver();
-    inside_ = false;
     return static_cast<int>(count);
   }
 

@@ -18,11 +18,36 @@ types::TypeRef scattered() {
   return type;
 }
 
+// Of few runs, each type another.
+types::TypeRef uneven(types::Count which) {
+  const types::Count lengths[] = {1, 1, 1}, places[] = {0, 3, 7 + which};
+  auto type = *types::make_indexed(lengths, places, *types::predefined_type(0x209));
+  type->commit();
+  return type;
+}
+
 CUresult refuse(CUdeviceptr, CUdeviceptr, std::size_t, CUstream) {
   return CUDA_ERROR_INVALID_VALUE;
 }
 
 }  // namespace
+
+TEST_CASE("a table whose event failed is waited for, and kept no longer than others", "[device]") {
+  test::Gpus gpus;
+  REQUIRE(gpus.found);
+  device::cuda::RunTables tables(gpus.driver);
+  tables.open();
+  gpus.driver.cuEventRecord = [](CUevent, CUstream) { return CUDA_ERROR_INVALID_VALUE; };
+  std::vector<types::TypeRef> kept{uneven(0)};
+  REQUIRE(tables.make(*kept.back(), CU_STREAM_LEGACY) != nullptr);
+  gpus.driver.cuEventRecord = &cuEventRecord;
+  while (kept.size() < 600) {  // more than there may be at a time
+    kept.push_back(uneven(static_cast<types::Count>(kept.size())));
+    REQUIRE(tables.make(*kept.back(), CU_STREAM_LEGACY) != nullptr);
+  }
+  CHECK(tables.find(*kept.front()) == nullptr);
+  tables.close();
+}
 
 TEST_CASE("rooms of a table that could not be brought are given back", "[device]") {
   test::Gpus gpus;

@@ -194,6 +194,39 @@ TEST_CASE("callbacks go on to be called after one that threw", "[p2p][request]")
   CHECK(was_called);
 }
 
+TEST_CASE("a receive whose answer finds no memory has its message, and is answered later",
+          "[p2p][request]") {
+  for (const bool is_taken_first : {false, true})
+    for (const std::size_t bytes : {std::size_t{10}, std::size_t{50'000}}) {
+      FakeOptions options;
+      options.throws_at = 1;  // the first frame back
+      Worlds worlds(2, options);
+      auto data = pattern(bytes, 1);
+      std::vector<std::byte> into(bytes);
+      Pending* const send = worlds[0].send(Mode::synchronous, 1, {1, 0, 9, 0}, plain(data));
+      Status status;
+      REQUIRE(worlds.until([&] { return worlds[1].probe(0, {1, 0, 9, 0}, &status); }));
+      Pending* const receive =
+          is_taken_first
+              ? worlds[1].recv_taken(worlds[1].take(0, {1, 0, 9, 0}, &status), plain(into))
+              : worlds[1].recv(0, {1, 0, 9, 0}, plain(into));
+      CHECK(worlds.until([&] { return receive->done && send->done; }));
+      CHECK(into == data);
+    }
+}
+
+TEST_CASE("a receive that was waited for and found no memory is posted no more", "[p2p][request]") {
+  Worlds worlds(2);
+  auto data = pattern(100, 1);
+  std::vector<std::byte> into(100);
+  worlds[1].later([](Pending*) { throw std::bad_alloc(); }, nullptr);
+  CHECK_THROWS_AS(worlds[1].recv_now(0, {1, 0, 9, 0}, plain(into)), std::bad_alloc);
+  worlds.send(0, 1, 9, data);
+  Pending* const receive = worlds.recv(1, 0, 9, into);
+  CHECK(worlds.until([&] { return receive->done; }));
+  CHECK(into == data);
+}
+
 TEST_CASE("a walk along a list that throws leaves what is still to do", "[p2p][request]") {
   std::vector<int> list{1, 2, 3, 4, 5};
   std::vector<int> seen;

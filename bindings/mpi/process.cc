@@ -232,9 +232,7 @@ const char* why_not_running() {
 }
 
 void abort_early(int status, const std::string& reason) {
-  if (is_forked()) return;
-  if (const auto wireup = wireup::join_prun(from_environment))
-    (*wireup)->abort(status, reason, wireup::Blame::own);
+  if (!is_forked()) wireup::abort_by_prun(from_environment, status, reason);
 }
 
 }  // namespace tutti::mpi

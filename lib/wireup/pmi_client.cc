@@ -1,5 +1,6 @@
 // The board of PMI version 1: Hydra's, and Slurm's with --mpi=pmi2. One line of text per request
 // and answer, over the socket that PMI_FD names.
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -99,7 +100,7 @@ class PmiBoard final : public Board {
     std::string_view rest = line;
     const std::string whole = line + "\n";
     for (rest = whole; !rest.empty();) {
-      const ssize_t put = ::write(socket_.get(), rest.data(), rest.size());
+      const ssize_t put = ::send(socket_.get(), rest.data(), rest.size(), MSG_NOSIGNAL);
       if (put < 0 && errno == EINTR) continue;
       if (put <= 0) return lost();
       rest.remove_prefix(static_cast<std::size_t>(put));
@@ -109,8 +110,8 @@ class PmiBoard final : public Board {
   static tl::unexpected<Error> lost() {
     return fail(Code::other, std::string("the launcher's PMI socket is closed (PMI_FD): ") +
                                  std::strerror(errno) +
-                                 "; the job is ending, or something between "
-                                 "the launcher and this program closed it");
+                                 "; the job is ending, or this rank has run an MPI program before, "
+                                 "or something between the launcher and this program closed it");
   }
   // One line back, "cmd=EXPECTED rc=0 ...".
   Result<std::string> ask(const std::string& line, const std::string& expected) {

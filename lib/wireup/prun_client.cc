@@ -48,11 +48,17 @@ class PrunClient final : public Wireup {
     const int local = door_.local;
     segment_ = std::move(segment);
     local_rank_ = local;
-    LocalRecord& record = segment_->local(static_cast<std::uint32_t>(local));
     rank_ = segment_->rank_of(static_cast<std::uint32_t>(local));
+  }
+
+  // From here on others may know this process, MPI_Init meets some: another one can be this rank
+  // only once this one has finalized.
+  Result<void> begin() {
+    LocalRecord& record = segment_->local(static_cast<std::uint32_t>(local_rank_));
     record.pid = static_cast<std::int32_t>(::getpid());
     // release: who sees "running" also sees the pid above (the daemon and single-copy peers).
     record.state.store(static_cast<std::uint32_t>(RankState::running), std::memory_order_release);
+    return say(RankSays::joined, record.pid, {});
   }
 
   Result<void> say(RankSays what, int value, std::string_view payload) {
@@ -236,37 +242,27 @@ Result<Ends> asked_for(const Lookup& getenv, int local, DoorWish wish) {
   return Ends{std::move(attached), std::move(entered.control)};
 }
 
-// What an earlier process of this rank has left of its place in a segment.
-enum class Place : std::uint8_t { fresh, finalized, broken };
-
-Place place_in(const LocalRecord& record) {
-  // acquire: pairs with the release of the process before.
-  const auto state = static_cast<RankState>(record.state.load(std::memory_order_acquire));
-  if (state == RankState::finalized) return Place::finalized;
-  // One that did no more than to join is unknown to its neighbours; MPI_Init may be counted.
-  const bool is_used = record.watch.calls.load(std::memory_order_relaxed) > 1;
-  return state != RankState::starting && is_used ? Place::broken : Place::fresh;
+// The inherited ones, else the daemon's.
+Result<Ends> reached(const Lookup& getenv, int local) {
+  auto first = inherited(getenv);
+  return first ? std::move(*first) : asked_for(getenv, local, DoorWish::join);
 }
 
 // One process at a time is a rank. The lock is the kernel's: it belongs to the process, whatever
 // its number and its user, and ends with it; children do not inherit it.
-Result<Place> claim(const Segment& segment, int local) {
+Result<void> claim(const Segment& segment, int local) {
+  const std::string place = std::string(kLocalRankVariable) + "=" + std::to_string(local);
+  if (static_cast<std::uint32_t>(local) >= segment.header().local_ranks)
+    return fail(Code::other, place + " is not a rank of this host");
   struct flock lock {};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
   lock.l_start = local;
   lock.l_len = 1;
-  if (::fcntl(segment.fd(), F_SETLK, &lock) == 0) {
-    const Place place = place_in(segment.local(static_cast<std::uint32_t>(local)));
-    if (place != Place::broken) return place;
-    return fail(Code::other, std::string(kLocalRankVariable) + "=" + std::to_string(local) +
-                                 " was another process, which ended without MPI_Finalize: the "
-                                 "other ranks count on it, so no program can follow it");
-  }
-  if (errno != EACCES && errno != EAGAIN) return Place::fresh;  // a kernel that cannot
+  if (::fcntl(segment.fd(), F_SETLK, &lock) == 0) return {};
+  if (errno != EACCES && errno != EAGAIN) return {};  // a kernel that cannot
   const bool known = ::fcntl(segment.fd(), F_GETLK, &lock) == 0 && lock.l_pid > 0;
-  return fail(Code::other, std::string(kLocalRankVariable) + "=" + std::to_string(local) +
-                               " is taken by " +
+  return fail(Code::other, place + " is taken by " +
                                (known ? "process " + std::to_string(lock.l_pid) : "a process") +
                                ", which still runs: one process at a time can be a rank, and its "
                                "children cannot call MPI_Init while it lives");
@@ -275,15 +271,20 @@ Result<Place> claim(const Segment& segment, int local) {
 // The segment that this process is a rank in: the inherited one, or the daemon's. Where an MPI
 // program of this rank has finalized in it, the next one's.
 Result<Ends> claimed(const Lookup& getenv, int local) {
-  auto first = inherited(getenv);
-  Result<Ends> ends = first ? std::move(*first) : asked_for(getenv, local, DoorWish::join);
+  auto ends = reached(getenv, local);
   for (bool is_next = false;; is_next = true) {
     if (!ends) return ends;
-    if (static_cast<std::uint32_t>(local) >= ends->segment.header().local_ranks)
-      return fail(Code::other, std::string(kLocalRankVariable) + "=" + std::to_string(local) +
-                                   " is not a rank of this host");
-    TUTTI_TRY(place, claim(ends->segment, local));
-    if (place == Place::fresh) return ends;
+    TUTTI_DO(claim(ends->segment, local));
+    const auto at = static_cast<std::uint32_t>(local);
+    // acquire: pairs with the release of the process before.
+    const auto state = ends->segment.local(at).state.load(std::memory_order_acquire);
+    if (state == static_cast<std::uint32_t>(RankState::starting)) return ends;
+    if (state != static_cast<std::uint32_t>(RankState::finalized))
+      return fail(Code::other,
+                  "rank " + std::to_string(ends->segment.rank_of(at)) +
+                      " ran an MPI program before this one, which ended without MPI_Finalize: the "
+                      "other ranks count on that one, so none can follow it; see that each comes "
+                      "to MPI_Finalize");
     if (is_next)
       return fail(Code::other,
                   "the daemon of this host has not heard that the MPI program before "
@@ -292,11 +293,7 @@ Result<Ends> claimed(const Lookup& getenv, int local) {
   }
 }
 
-}  // namespace
-
-Result<std::unique_ptr<Wireup>> join_prun(const Lookup& getenv) {
-  TUTTI_TRY(local, number_in(getenv, kLocalRankVariable));
-  TUTTI_TRY(ends, claimed(getenv, local));
+std::unique_ptr<PrunClient> client_of(const Lookup& getenv, int local, Ends ends) {
   auto segment = std::make_shared<Segment>(std::move(ends.segment));
   // Children of this rank are not ranks.
   ::fcntl(segment->fd(), F_SETFD, FD_CLOEXEC);
@@ -304,11 +301,25 @@ Result<std::unique_ptr<Wireup>> join_prun(const Lookup& getenv) {
   const char* const door = getenv(kDoorVariable);
   const char* const key = getenv(kDoorKeyVariable);
   const bool has_door = door != nullptr && key != nullptr;
-  DoorWay way{has_door ? door : "", has_door ? key : "", local};
-  auto client =
-      std::make_unique<PrunClient>(std::move(segment), std::move(ends.control), std::move(way));
-  TUTTI_DO(client->say(RankSays::joined, static_cast<int>(::getpid()), {}));
+  return std::make_unique<PrunClient>(std::move(segment), std::move(ends.control),
+                                      DoorWay{has_door ? door : "", has_door ? key : "", local});
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Wireup>> join_prun(const Lookup& getenv) {
+  TUTTI_TRY(local, number_in(getenv, kLocalRankVariable));
+  TUTTI_TRY(ends, claimed(getenv, local));
+  auto client = client_of(getenv, local, std::move(ends));
+  TUTTI_DO(client->begin());
   return std::unique_ptr<Wireup>(std::move(client));
+}
+
+void abort_by_prun(const Lookup& getenv, int status, std::string_view reason) {
+  const auto local = number_in(getenv, kLocalRankVariable);
+  auto ends = local ? reached(getenv, *local) : tl::unexpected<Error>(local.error());
+  if (ends && claim(ends->segment, *local))
+    client_of(getenv, *local, std::move(*ends))->abort(status, reason, Blame::own);
 }
 
 }  // namespace tutti::wireup

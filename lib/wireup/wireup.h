@@ -121,6 +121,9 @@ std::vector<std::unique_ptr<Wireup>> in_threads(const std::vector<int>& hosts);
 
 // Clients by way of being started; join() chooses.
 Result<std::unique_ptr<Wireup>> join_prun(const Lookup& getenv);
+// Ends the job of a process that prun started and that could not join; returns where there is none
+// to end, or another process is the rank, which goes on.
+void abort_by_prun(const Lookup& getenv, int status, std::string_view reason);
 Result<std::unique_ptr<Wireup>> join_alone(const Lookup& getenv);
 
 }  // namespace tutti::wireup

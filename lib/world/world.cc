@@ -29,11 +29,11 @@ std::vector<int> processors_of(const wireup::Segment& segment) {
   return all;
 }
 
-// The first one that is marked.
-std::string first_gone(const wireup::Wireup& wireup) {
+// The first one that is marked, else what was lost.
+std::string first_gone(const wireup::Wireup& wireup, const p2p::Endpoint& endpoint) {
   for (int rank = 0; rank < wireup.size(); ++rank)
     if (wireup.is_gone(rank)) return ": " + wireup.end_of(rank);
-  return "; see the lines above";
+  return endpoint.loss_text().empty() ? "; see the lines above" : ": " + endpoint.loss_text();
 }
 
 }  // namespace
@@ -163,12 +163,13 @@ Result<void> World::finish(bool is_last, comm::Reason& why) {
       wireup_->remark("links between GPUs\n" + text);
   world_comm_.reset();
   end_ = code == Code::ok ? End::orderly : End::failed;
+  const std::string missing = code == Code::ok ? "" : first_gone(*wireup_, *endpoint_);
   leave();
   if (code == Code::ok) return say_finalized();
   if (code == Code::proc_aborted) wireup_->lost_peer();
   why = take_reason();
   if (why.is_mismatch) return fail(code, {});
-  return fail(code, "not every rank came to the end of the job" + first_gone(*wireup_));
+  return fail(code, "not every rank came to the end of the job" + missing);
 }
 
 void World::settle() {

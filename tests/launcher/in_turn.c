@@ -1,6 +1,6 @@
 /* One of several MPI programs that a rank runs one after another: in_turn WHICH. Odd and even ones call other
-   collectives; all send long and short messages; "dies" ends behind a barrier without MPI_Finalize,
-   "alone" uses a session of this rank's own. */
+   collectives; all send long and short messages; "dies" ends behind a barrier without MPI_Finalize, "silent" behind
+   MPI_Init; "alone" uses a session of this rank's own. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +35,7 @@ int main(int argc, char** argv) {
   int rank, size;
   if (argc > 1 && strcmp(argv[1], "alone") == 0) return alone();
   MPI_Init(&argc, &argv);
+  if (argc > 1 && strcmp(argv[1], "silent") == 0) _exit(0);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (argc > 1 && strcmp(argv[1], "dies") == 0) {

@@ -35,6 +35,10 @@ def good():
         status, said = job('"$0" 0; [ $OMPI_COMM_WORLD_RANK != 0 ] || for i in $(seq 100); do "$0" alone || exit 1; done',
                            *WAYS[where])
         check(f"ranks that have ended hold nobody back on {where}", status == 0 and said.count("alone") == 100, said)
+    apart = 'for i in $(seq 20); do sleep 0.0$(($$ * (i + 7) % 10)); true; "$0" $((i % 2)) || exit 1; done'
+    for where in ("hosts of one rank", "two hosts"):
+        status, said = job(apart, *WAYS[where])
+        check(f"twenty, and others between, each rank in its own time on {where}", status == 0 and said.count("is done") == 20, said)
     status, said = job('"$0" 0; "$0" 0', "--stats", *WAYS["one host"])
     row = next((line.split() for line in said.splitlines() if line.strip().startswith("MPI_Allreduce")), [])
     check("--stats adds them up: five calls of three ranks, twice", status == 0 and "30" in row, said)
@@ -47,6 +51,22 @@ def bad():
               status != 0 and said.count("is done") == 1 and "MPI_ERR_PROC_ABORTED" in said, said)
     status, said = job('"$0" dies; "$0" 0', *WAYS["one host"])
     check("nothing follows one that broke off", status != 0 and "which ended without MPI_Finalize" in said, said)
+    broken = "an MPI program before this one, which ended without MPI_Finalize"
+    for where, way in WAYS.items():
+        for what, script in {
+                "while the others are not there": '[ $RANK = 1 ] && "$0" silent; [ $RANK = 1 ] || sleep 1; "$0" 0',
+                "while the others are in theirs": '[ $RANK = 1 ] && "$0" silent; "$0" 0',
+                "on all ranks, again and again": '"$0" silent; "$0" silent; "$0" silent; "$0" 0',
+                "in the second turn": '"$0" 0; [ $RANK = 1 ] && "$0" silent; "$0" 1',
+                "whatever the script goes on with": '[ $RANK = 1 ] && "$0" silent; "$0" 0; sleep 600'}.items():
+            status, said = job(script, *way)
+            turns = 1 if what == "in the second turn" else 0
+            check(f"nothing follows one that called MPI_Init alone, {what}, on {where}",
+                  status == 16 and said.count("is done") == turns and "ended the job" in said and broken in said, said)
+    for where in ("two hosts", "hosts of one rank"):
+        status, said = job('[ $RANK = 2 ] && { "$0" silent; sleep 1; exit 0; }; "$0" 0', *WAYS[where])
+        check(f"who is missing is named, and its end is the reason, on {where}", status == 213 and "done" not in said and
+              "came to the end" not in said or "came to the end of the job: rank 2" in said, said)
     status, said = job('unset TUTTI_DOOR_KEY; "$0" 0; "$0" 1', *WAYS["one host"])
     check("a variable that is missing is named", status != 0 and "TUTTI_DOOR_KEY is not set" in said, said)
     status, said = job('"$0" 0; if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then exit 7; fi; sleep 1; "$0" 0', *WAYS["two hosts"])

@@ -188,6 +188,17 @@ TEST_CASE("what a launcher refuses to keep stands in no line: rank 0's has the j
                   "key=tutti-0-card' (PMI)") != std::string::npos);
 }
 
+TEST_CASE("a launcher that has closed its end, as behind a program before, is no signal",
+          "[wireup]") {
+  int ends[2];
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+  ::close(ends[0]);
+  const auto joined =
+      join(from({{"PMI_FD", std::to_string(ends[1])}, {"PMI_RANK", "0"}, {"PMI_SIZE", "2"}}));
+  REQUIRE_FALSE(joined);
+  CHECK(joined.error().text.find("has run an MPI program before") != std::string::npos);
+}
+
 TEST_CASE("a launcher's map of hosts is counted without overflow", "[wireup]") {
   CHECK(card_under("(vector,(3,2,1))").find("/4|") != std::string::npos);
   CHECK(card_under("(vector,(0,65536,65536))").find("/0|") != std::string::npos);

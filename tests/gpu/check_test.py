@@ -2,10 +2,10 @@
 """check_test.py SCRIPT [BUILD LIBCUDA LIBNCCL] -- what scripts/gpu_check does, without a GPU.
 
 Alone: it knows each program of tests/gpu, and says that there is no GPU, in its file, too, and by its status. With the
-stand-ins: a tree is carried and every part runs there, small (all of it with TUTTI_TEST_LONG, but for the sizes of
-figures); on one GPU, and on two what is another thing there. Libraries that are real count nothing, so the stand-ins'
-counters are hidden. What hangs is named and the rest goes on; what there is no time for is named, too; and what has
-ended is in the file by then.
+stand-ins: a tree is carried and every part runs there, small (of each some, with TUTTI_TEST_QUICK; all of it with
+TUTTI_TEST_LONG, but for the sizes of figures); on one GPU, and on two what is another thing there. Libraries that are
+real count nothing, so the stand-ins' counters are hidden. What hangs is named and the rest goes on; what there is no time
+for is named, too; and what has ended is in the file by then.
 """
 import concurrent.futures
 import json
@@ -21,11 +21,17 @@ import on_gpu
 
 LONG = bool(os.environ.get("TUTTI_TEST_LONG"))
 COUNTERS = [b"tutti_standin_count", b"tutti_standin_nccl_served", b"tutti_standin_nccl_failed"]
-PARTS = ["messages", "collectives", "layouts", "operations", "nccl forced, 2 ranks", "nccl_forms forced, 2 ranks",
-         "nccl shared", "figures", "figures, staged", "figures of pointers",
-         "figures of small copies", "GPU support no, bound to core", "allreduce, 2 ranks, ours", "unused",
-         "failures freed", "one_fails unseen", "scratch direct", "captures helper", "held ours", "held nccl", "stream_failures killed",
-         "ipc_faults killed 1", "nccl_kill", "nccl_streams killed", "contexts again", "moved p2p"]
+FIGURES = ["figures", "figures, staged", "figures of pointers", "figures of small copies", "GPU support no, bound to core",
+           "allreduce, 2 ranks, ours"]
+PARTS = ["messages", "collectives", "layouts", "operations", "nccl forced", "nccl_forms forced", "nccl shared", "unused",
+         "failures freed", "one_fails unseen", "scratch direct", "captures helper", "held ours", "held nccl",
+         "stream_failures killed", "ipc_faults killed 1", "nccl_kill", "nccl_streams killed", "contexts again", "moved p2p"]
+if os.environ.get("TUTTI_TEST_QUICK"):  # of each kind, since the tests of GPUs run the programs themselves
+    PARTS = ["messages", "nccl forced", "nccl shared", "unused", "one_fails unseen", "stream_failures killed", "nccl_kill",
+             "contexts again", "moved p2p"]
+    ONLY = "|".join(f"^{part}" for part in PARTS + ["moved", "ipc direct", "figures", "allreduce"])
+else:
+    ONLY = ""
 ON_TWO = "ipc direct|nccl forced|nccl levels|0,1,0|scratch"
 
 
@@ -75,10 +81,10 @@ def all_good(done, said):
 
 
 def on_one_gpu(script, out, build, environment):
-    done, said = run(script, out, build, GPU_CHECK_BRIEF="figures" if LONG else "1", **environment)
+    done, said = run(script, out, build, GPU_CHECK_BRIEF="figures" if LONG else "1", GPU_CHECK_ONLY=ONLY, **environment)
     all_good(done, said)
     names, skipped = names_of(said["checks"]), {row["what"]: row["why"] for row in said["skipped"]}
-    for part in PARTS:
+    for part in PARTS + FIGURES:
         assert has(names, part), part
     assert "several GPUs" in skipped and not has(skipped.values(), "carried"), skipped
     ways = {row.get("by") for row in said["figures"]}

@@ -57,6 +57,7 @@ class TypeList {
     } catch (const std::bad_alloc&) {
       std::free(std::exchange(process.reserve, nullptr));
       types_.reserve(types);
+      keep_reserve();
     }
   }
 

@@ -1,6 +1,8 @@
 // Completing requests for the user.
 #include "mpi/requests.h"
 
+#include <new>
+
 #include "mpi/convert.h"
 #include "mpi/trouble.h"
 
@@ -21,7 +23,10 @@ void push_on() {
   if (may_open_gate && process.world->help())
     process.gated = true;
   else
-    comm::progress(runtime);
+    try {
+      comm::progress(runtime);
+    } catch (const std::bad_alloc&) {  // what it was for is left to a later round
+    }
 }
 
 p2p::Status status_of(const comm::Request& request) {

@@ -111,7 +111,6 @@ delegate::Waiting Runtime::waiting() {
         std::move(why), cause == FailureCause::mismatch || cause == FailureCause::mismatch_there,
         is_theirs};
   };
-  waiting.make_room = [](void* self) { static_cast<Runtime*>(self)->reserve.give(); };
   if (mismatch != Mismatch::an_error)
     waiting.overlook = [](void* self, std::string why) {
       auto& runtime = *static_cast<Runtime*>(self);

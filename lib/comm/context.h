@@ -72,7 +72,6 @@ class RequestPool {
 class Reserve {
  public:
   Reserve() { keep(); }
-  void give() { memory_.reset(); }
   // What `take` takes, at the second attempt with the memory that is kept here. Where it fails
   // again, `give_up` tells the others.
   template <class Take, class GiveUp>
@@ -80,13 +79,14 @@ class Reserve {
     try {
       return take();
     } catch (const std::bad_alloc&) {
-      give();
+      memory_.reset();
     }
     try {
       auto taken = take();
       keep();
       return taken;
     } catch (const std::bad_alloc&) {
+      keep();
       give_up();
       throw;
     }

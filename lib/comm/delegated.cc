@@ -190,7 +190,12 @@ Code reduce_among_devices(Communicator& comm, delegate::TeamCall& said) {
   HostVectors vectors(comm, said);
   const bool is_good = vectors.are_usable();
   if (!is_good) said.fingerprint = delegate::kHasNothing;
-  vectors.bring(said);
+  try {
+    vectors.bring(said);
+  } catch (const std::bad_alloc&) {  // the others are told
+    comm.state().team->cancel(Code::no_mem);
+    throw;
+  }
   return end_among_devices(comm, is_good, vectors.end(comm.state().team->run(said)));
 }
 

@@ -183,10 +183,11 @@ void RequestMaker::begin(Request& request) {
   run->on_done = &RequestMaker::on_run;
   request.retain();  // until on_run
   count_under_way(request, 1);
-  if (runtime.is_helped && request.collective_->is_long() && may_be_helped(runtime))
-    runtime.endpoint.later(&RequestMaker::on_turn, &request);
-  else
-    run->begin();
+  if (runtime.is_helped && request.collective_->is_long() && may_be_helped(runtime)) try {
+      return runtime.endpoint.later(&RequestMaker::on_turn, &request);
+    } catch (const std::bad_alloc&) {  // here, then
+    }
+  run->begin();
 }
 
 void RequestMaker::on_turn(p2p::Pending* turn) {

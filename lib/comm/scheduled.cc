@@ -107,7 +107,8 @@ void bind_call(Communicator& comm, const CollCall& call, const PreparedCall& pre
   binding.fingerprint = prepared.fingerprint;
   binding.outlives_failure = !comm.errors_end_job;
   try {
-    prepared.form->bind(comm, call, prepared.shape, binding, bound.temporary);
+    if (call.failure != Code::no_mem)  // then its vectors are not there
+      prepared.form->bind(comm, call, prepared.shape, binding, bound.temporary);
     if (const types::Devices& devices = comm.runtime().devices; !devices.is_empty()) [[unlikely]] {
       find_devices(devices, binding.in, &binding.failure);
       find_devices(devices, binding.out, &binding.failure);

@@ -114,8 +114,6 @@ struct Waiting {
   void (*explain)(void* self, std::string why, FailureCause cause) = nullptr;
   // The same for a call that goes on although another rank makes a different one; null: it fails.
   void (*overlook)(void* self, std::string why) = nullptr;
-  // Gives memory back to the heap for a call that found none; null: there is none to give.
-  void (*make_room)(void* self) = nullptr;
 };
 
 // What a step has done.

@@ -207,13 +207,13 @@ void Core::list_busy(PeerState& peer) {
 }
 
 void Core::queue_control(PeerState& peer, Kind kind, std::uint64_t length, std::uint64_t cookie) {
+  list_busy(peer);  // first: it may find no memory, too
   ControlFrame* const control = new (bytes_.take(sizeof(ControlFrame))) ControlFrame;
   control->header.kind = static_cast<std::uint8_t>(kind);
   control->header.length = length;
   control->header.cookie = cookie;
   (peer.control_first == nullptr ? peer.control_first : peer.control_last->next) = control;
   peer.control_last = control;
-  list_busy(peer);
 }
 
 // Posts the first queued frame, with whatever credit is owed. False: no room.

@@ -1,5 +1,5 @@
-// Calls in which one rank finds no memory, each allocation in turn. The others of a collective end
-// with it, well or with an error, and the communicator goes on.
+// Calls in which one rank finds no memory, each allocation in turn. Nobody waits for ever: each
+// rank has an error or what it should have, and then the communicator goes on, or is over for all.
 #include <mpi-ext.h>
 
 #include <cstdint>
@@ -127,28 +127,66 @@ const Call kCalls[] = {
      }},
 };
 
-// False: nothing of it failed.
-bool fails_once(const Call& call, Memory& memory, int victim, long after) {
+MPI_Comm new_comm() {
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-  int code = MPI_SUCCESS, was_met = 0;
-  {
-    const Shortage shortage(rank == victim ? after : -1);
-    code = call.make(memory, comm);
-    was_met = rank == victim && Shortage::was_met() ? 1 : 0;
+  return comm;
+}
+
+int most(int mine) {
+  MPI_Allreduce(MPI_IN_PLACE, &mine, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  return mine;
+}
+
+class Attempts {
+ public:
+  Attempts(const Call& call, const Memory& before) : call_(call), before_(before), right_(before) {
+    MPI_Comm comm = new_comm();
+    CHECK(call.make(right_, comm) == MPI_SUCCESS);
+    MPI_Comm_free(&comm);
   }
-  MPI_Allreduce(MPI_IN_PLACE, &was_met, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-  if (was_met == 0) CHECK(code == MPI_SUCCESS);
-  const int later = MPI_Barrier(comm);
-  if (later != MPI_SUCCESS) {
-    std::fprintf(stderr, "%s: after allocation %ld of rank %d rank %d cannot go on\n", call.name,
-                 after, victim, rank);
+  // False: nothing of it failed.
+  bool fails_once(int victim, long after) {
+    MPI_Comm comm = new_comm();
+    Memory memory = before_;
+    int code = MPI_SUCCESS;
+    bool was_met = false;
+    {
+      const Shortage shortage(rank == victim ? after : -1);
+      code = call_.make(memory, comm);
+      was_met = rank == victim && Shortage::was_met();
+    }
+    was_met = most(was_met ? 1 : 0) != 0;
+    check(code == MPI_SUCCESS || was_met, "fails without a reason", victim, after);
+    check(code != MPI_SUCCESS || is_right(memory), "is wrong", victim, after);
+    const int later = MPI_Barrier(comm);
+    const bool goes_on = most(later == MPI_SUCCESS ? 0 : 1) == 0;
+    check(goes_on == (later == MPI_SUCCESS), "goes on for some", victim, after);
+    if (goes_on) {
+      memory = before_;
+      check(call_.make(memory, comm) == MPI_SUCCESS && is_right(memory), "is wrong the next time",
+            victim, after);
+    }
+    MPI_Comm_free(&comm);
+    return was_met;
+  }
+
+ private:
+  bool is_right(const Memory& memory) const {
+    return memory.recv == right_.recv && memory.halves == right_.halves;
+  }
+  void check(bool is_so, const char* what, int victim, long after) const {
+    if (is_so) return;
+    std::fprintf(stderr, "%s %s on rank %d, after allocation %ld of rank %d failed\n", call_.name,
+                 what, rank, after, victim);
     ++failures;
   }
-  MPI_Comm_free(&comm);
-  return was_met != 0;
-}
+
+  const Call& call_;
+  const Memory& before_;
+  Memory right_;
+};
 
 }  // namespace
 
@@ -159,6 +197,8 @@ int main() {
   Memory memory;
   const auto ranks_here = static_cast<std::size_t>(ranks::size);
   memory.send.assign(static_cast<std::size_t>(2 * kLong) + 100 * ranks_here, 1);
+  for (std::size_t i = 0; i < memory.send.size(); ++i)
+    memory.send[i] = static_cast<int>(i % 1000) + 1000 * rank;
   memory.recv = memory.send;
   memory.halves.assign(kLong, 0);
   for (int r = 0; r < ranks::size; ++r) {
@@ -174,8 +214,9 @@ int main() {
       },
       0, &memory.op);
   for (const Call& call : kCalls) {
+    Attempts attempts(call, memory);
     for (int victim = 0; victim < ranks::size; victim += std::max(1, ranks::size - 1))
-      for (long after = 0; fails_once(call, memory, victim, after); ++after) {
+      for (long after = 0; attempts.fails_once(victim, after); ++after) {
       }
   }
   MPI_Type_free(&memory.strided);

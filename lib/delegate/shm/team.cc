@@ -5,6 +5,7 @@
 #include "delegate/shm/team.h"
 
 #include <new>
+#include <utility>
 
 #include "base/check.h"
 
@@ -89,13 +90,13 @@ std::unique_ptr<TeamRun> ShmTeam::begin(const TeamCall& call) {
   return std::make_unique<Begun>(*this, call);
 }
 
-inline Code ShmTeam::finish(Work& work) {
-  Code code = go_on(work);
-  while (code == kNotYet) [[unlikely]] {
-      members_.wait_long();
-      code = members_.faults().broken() != Code::ok ? members_.faults().broken() : go_on(work);
-    }
-  return code;
+// What other messages lack memory for meanwhile is left to a later round, once.
+void ShmTeam::wait(bool& was_short) {
+  try {
+    members_.wait_long();
+  } catch (const std::bad_alloc&) {
+    if (std::exchange(was_short, true)) throw;
+  }
 }
 
 Code ShmTeam::run(const TeamCall& call) {
@@ -106,14 +107,14 @@ Code ShmTeam::run(const TeamCall& call) {
   Work work(call);
   members_.set_running(true);
   Code code;
+  bool was_short = false;
   try {
     start(work);
-    try {
-      code = finish(work);
-    } catch (const std::bad_alloc&) {  // once more, from where it stands
-      if (waiting_.make_room != nullptr) waiting_.make_room(waiting_.self);
-      code = finish(work);
-    }
+    code = go_on(work);
+    while (code == kNotYet) [[unlikely]] {
+        wait(was_short);
+        code = members_.faults().broken() != Code::ok ? members_.faults().broken() : go_on(work);
+      }
   } catch (...) {  // the others are told
     members_.set_running(false);
     cancel(Code::other);

@@ -21,7 +21,7 @@ class ShmTeam final : public Team {
 
   void start(Work& work);
   Code go_on(Work& work);
-  Code finish(Work& work);
+  void wait(bool& was_short);
   Code end_badly(Code code);
   StepResult step(const Begun& run);
   bool serve_first();

@@ -59,6 +59,11 @@ class SelfQueue {
     is_lent_ = true;
     return at(first_++);
   }
+  // Back to where pop() took it.
+  void put_back() {
+    --first_;
+    is_lent_ = false;
+  }
   // Keeps the memory of long copies in the first chunk only.
   void give_back(HeldFrame& entry) {
     is_lent_ = false;
@@ -167,9 +172,16 @@ class SelfTransport final : public Transport {
  private:
   void deliver() {
     HeldFrame& entry = queue_.pop();
-    // The sink may read, not write, what is pinned: it is the sender's own buffer.
-    const bool is_sound = sink_.on_frame(
-        rank_, entry.header, {const_cast<std::byte*>(entry.payload.data()), entry.payload.size()});
+    bool is_sound = false;
+    try {
+      // The sink may read, not write, what is pinned: it is the sender's own buffer.
+      is_sound =
+          sink_.on_frame(rank_, entry.header,
+                         {const_cast<std::byte*>(entry.payload.data()), entry.payload.size()});
+    } catch (...) {  // there was no memory for it: it is delivered again
+      queue_.put_back();
+      throw;
+    }
     TUTTI_CHECK(is_sound, "a frame to ourselves of kind " + std::to_string(entry.header.kind));
     if (entry.done != nullptr) entry.done->fire(entry.done, true);
     queue_.give_back(entry);

@@ -20,7 +20,7 @@ setup=(-Doptimization=2 -Ddebug=false -Dtests=enabled)
 suites=()
 names=()
 build_only=
-# Most tests wait, and programs of ranks keep half of the cores busy.
+# Most tests wait; those that keep all cores busy run alone.
 arguments=(--num-processes $((2 * $(nproc))))
 while [ $# -gt 0 ]; do
   case "$1" in

@@ -49,7 +49,7 @@ class Place:
     def ranks(self, count, *command, folder=None, env=None, words=None, hosts=None):
         """Runs under prun; None if it ended well, or what went wrong in a few lines."""
         virtual = ["--virtual", "-H", hosts] if hosts else []
-        limit = os.environ.get("TUTTI_TEST_LIMIT", "900")  # seconds; other tests run beside
+        limit = os.environ.get("TUTTI_TEST_LIMIT", "300")  # seconds
         line = [self.prun, "--oversubscribe", "--timeout", limit, *virtual, "-np", str(count),
                 *map(str, command)]
         done = subprocess.run(line, cwd=folder or self.folder, env=dict(os.environ, **(env or {})),

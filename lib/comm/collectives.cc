@@ -61,11 +61,10 @@ void note(Communicator& comm, const CollCall& call) {
 // Perhaps in a wider type (null: as the user said).
 Result<PreparedCall> prepare_to_start(Communicator& comm, const CollCall& call,
                                       const types::Datatype* wider) {
-  const auto prepare = [&] {
+  return take_to_join(comm, [&] {
     if (wider != nullptr) return prepare_call(comm, in_wider(comm, call, *wider), Kind::other);
     return prepare_call(comm, call, Kind::other);
-  };
-  return comm.runtime().reserve.help(prepare, [&] { cancel_collectives(comm, Code::no_mem); });
+  });
 }
 
 Request* make_prepared(Communicator& comm, const CollCall& call, const types::Datatype* wider,
@@ -82,8 +81,7 @@ Request* make_prepared(Communicator& comm, const CollCall& call, const types::Da
 Request* start_prepared(Communicator& comm, const CollCall& call, const types::Datatype* wider,
                         const PreparedCall& prepared) {
   Request* const request =
-      comm.runtime().reserve.help([&] { return make_prepared(comm, call, wider, prepared); },
-                                  [&] { cancel_collectives(comm, Code::no_mem); });
+      take_to_join(comm, [&] { return make_prepared(comm, call, wider, prepared); });
   RequestMaker::begin(*request);
   return request;
 }

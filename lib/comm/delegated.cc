@@ -228,9 +228,7 @@ namespace {
   Communicator::State& state = comm.state();
   const select::Choice* choice = state.quick_choice(call.collective, said.block);
   if (choice == nullptr) [[unlikely]] {
-    const auto made =
-        comm.runtime().reserve.help([&] { return choice_of_size(comm, call, said.block); },
-                                    [&] { cancel_collectives(comm, Code::no_mem); });
+    const auto made = take_to_join(comm, [&] { return choice_of_size(comm, call, said.block); });
     if (!made) {
       comm.runtime().reason = {made.error().text};
       return made.error().code;

@@ -97,8 +97,7 @@ void bind_call(Communicator& comm, const CollCall& call, const PreparedCall& pre
                BoundCall& bound) {
   bound.prepared = prepared.prepared;
   bound.bytes = prepared.shape.bytes;
-  bound.run = comm.runtime().reserve.help([&] { return take_run(comm, *bound.prepared); },
-                                          [&] { cancel_collectives(comm, Code::no_mem); });
+  bound.run = take_to_join(comm, [&] { return take_run(comm, *bound.prepared); });
   engine::Binding& binding = bound.run->rebind();
   binding.context = comm.coll_context();
   binding.tag = prepared.tag;
@@ -143,8 +142,7 @@ Code end_call(Runtime& runtime, BoundCall& bound, std::unique_ptr<Reason>& why) 
 Code run_schedule(Communicator& comm, const CollCall& call, const select::Choice* chosen) {
   Runtime& runtime = comm.runtime();
   const auto prepared =
-      runtime.reserve.help([&] { return prepare_call(comm, call, Kind::blocking, chosen); },
-                           [&] { cancel_collectives(comm, Code::no_mem); });
+      take_to_join(comm, [&] { return prepare_call(comm, call, Kind::blocking, chosen); });
   if (!prepared) {
     runtime.reason = {prepared.error().text};
     return prepared.error().code;

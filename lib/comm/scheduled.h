@@ -7,6 +7,13 @@
 
 namespace tutti::comm {
 
+// What a collective needs before it takes part, since the others wait for it. Where there is no
+// memory for it, the reserve included, the collectives of its communicator end here.
+template <class Take>
+auto take_to_join(Communicator& comm, const Take& take) {
+  return comm.runtime().reserve.help(take, [&] { cancel_collectives(comm, Code::no_mem); });
+}
+
 // How a call becomes a schedule: in one group, between two, or among neighbours.
 struct Form {
   CallShape (*shape)(const Communicator& comm, const CollCall& call);

@@ -196,7 +196,7 @@ int main() {
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   Memory memory;
   const auto ranks_here = static_cast<std::size_t>(ranks::size);
-  memory.send.assign(static_cast<std::size_t>(2 * kLong) + 100 * ranks_here, 1);
+  memory.send.resize(static_cast<std::size_t>(2 * kLong) + 100 * ranks_here);
   for (std::size_t i = 0; i < memory.send.size(); ++i)
     memory.send[i] = static_cast<int>(i % 1000) + 1000 * rank;
   memory.recv = memory.send;

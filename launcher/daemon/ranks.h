@@ -72,7 +72,10 @@ class Ranks {
   void take_stack(RankProcess& rank);      // look.cc
   void watch_tool(const std::shared_ptr<Reading>& reading);
   void tool_ended(pid_t pid);
+  pid_t said_program(const RankProcess& rank) const;
   pid_t program_of(const RankProcess& rank) const;
+  bool is_claimed(const RankProcess& rank) const;
+  void look_for_program(RankProcess& rank);
   int state_of(RankProcess& rank) const;
   enum class Which { all, standing, waiting };
   std::vector<control::SeenRank> places();

@@ -182,6 +182,7 @@ void Ranks::hear(RankProcess& rank, const wireup::RankMessage& head, std::string
     case RankSays::joined:
       rank.joined = true;
       rank.finalized = false;  // of an earlier process
+      rank.looks_without = 0;
       // From the first one on: where nobody speaks MPI the daemon sleeps.
       if (!std::exchange(any_joined_, true)) watch_for_standstill();
       break;

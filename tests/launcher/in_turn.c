@@ -1,7 +1,10 @@
 /* One of several MPI programs that a rank runs one after another: in_turn WHICH. Odd and even ones call other
    collectives; all send long and short messages; "dies" ends behind a barrier without MPI_Finalize, "silent" behind
-   MPI_Init; "alone" uses a session of this rank's own. */
+   MPI_Init, where "crashes" dies of a signal, and "closes" and "stands in" live on, without descriptors or without a
+   first thread; "alone" uses a session of this rank's own. */
 #include <mpi.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,12 +33,29 @@ static int alone(void) {
   return sum != 1;
 }
 
+static void* ends_the_process(void* none) {
+  sleep(6);
+  _exit(5);
+  return none;
+}
+
+static void end_behind_init(const char* how) {
+  pthread_t thread;
+  if (strcmp(how, "silent") == 0) _exit(0);
+  if (strcmp(how, "crashes") == 0) raise(SIGKILL);
+  if (strcmp(how, "closes") == 0) {
+    close_range(3, ~0U, 0);
+    ends_the_process(NULL);
+  }
+  if (strcmp(how, "stands in") == 0 && pthread_create(&thread, NULL, ends_the_process, NULL) == 0) pthread_exit(NULL);
+}
+
 int main(int argc, char** argv) {
   const int which = argc > 1 ? atoi(argv[1]) : 0;
   int rank, size;
   if (argc > 1 && strcmp(argv[1], "alone") == 0) return alone();
   MPI_Init(&argc, &argv);
-  if (argc > 1 && strcmp(argv[1], "silent") == 0) _exit(0);
+  if (argc > 1) end_behind_init(argv[1]);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (argc > 1 && strcmp(argv[1], "dies") == 0) {

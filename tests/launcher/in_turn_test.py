@@ -7,6 +7,8 @@ import sys
 from checks import check, result, run
 
 CLOSES = f'{sys.executable} -c "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))"'
+LEAVES_IT_DEAD = f'{sys.executable} -c "import subprocess, sys, time; p = subprocess.Popen([sys.argv[1], sys.argv[2]]); ' \
+                 'time.sleep(600)" "$0" crashes'
 PRUN, PROGRAM = (os.path.abspath(path) for path in sys.argv[1:3])
 WAYS = {"one host": ("--oversubscribe", "-np", "3"), "tcp inside a host": ("--oversubscribe", "-np", "3", "-x", "TUTTI_LINK=tcp"),
         "two hosts": ("--virtual", "-H", "a:2,b:1", "-np", "3"), "hosts of one rank": ("--virtual", "-H", "a,b,c", "-np", "3")}
@@ -63,6 +65,23 @@ def bad():
             turns = 1 if what == "in the second turn" else 0
             check(f"nothing follows one that called MPI_Init alone, {what}, on {where}",
                   status == 16 and said.count("is done") == turns and "ended the job" in said and broken in said, said)
+    outlived = "ended between MPI_Init and MPI_Finalize, and what started it goes on"
+    for where, way in WAYS.items():
+        for what, script in {
+                "a script": '[ $RANK = 1 ] && { "$0" crashes; sleep 600; }; "$0" 0',
+                "a script that has run another": '"$0" 0; [ $RANK = 1 ] && { "$0" silent; sleep 600; }; "$0" 1',
+                "a parent that does not wait for it": f"[ $RANK = 1 ] && {LEAVES_IT_DEAD}; \"$0\" 0",
+                "a wrapper that closes descriptors": f"[ $RANK = 1 ] && {{ {CLOSES} \"$0\" silent; sleep 600; }}; \"$0\" 0"}.items():
+            status, said = job(script, *way)
+            check(f"nobody waits for a program that {what} has outlived, on {where}",
+                  status == 213 and said.count(outlived) == 1 and "the MPI program of rank 1 on host" in said, said)
+            if where != "one host":
+                break
+    status, said = job('[ $RANK = 1 ] && { "$0" crashes; sleep 6; exit 4; }; sleep 6', "--continuous", *WAYS["one host"])
+    check("where a failed rank does not end the others it goes on", status == 4 and outlived not in said, said)
+    for closes in ("closes", "stands in"):
+        status, said = job(f'"$0" "{closes}"; exit $?', *WAYS["one host"])
+        check(f"a program that {closes} is not taken for one that ended", status == 5 and outlived not in said, said)
     for where in ("two hosts", "hosts of one rank"):
         status, said = job('[ $RANK = 2 ] && { "$0" silent; sleep 1; exit 0; }; "$0" 0', *WAYS[where])
         check(f"who is missing is named, and its end is the reason, on {where}", status == 213 and "done" not in said and

@@ -50,7 +50,7 @@ def main():
         dies(prun, where, last, program)
     steers(prun, program)
     leaves_it_dead = "import subprocess, sys, time; one = subprocess.Popen(sys.argv[1:]); time.sleep(600)"
-    status, said = run(prun, ["--timeout", "4", "-np", "2"], sys.executable, "-c", leaves_it_dead, program, "killed")
+    status, said = run(prun, ["--timeout", "4", "--continuous", "-np", "2"], sys.executable, "-c", leaves_it_dead, program, "killed")
     check(status == 207 and re.search(r"rank 1 on host \S+ has died, and the process that started it has not noticed", said),
           "a program that nobody has waited for is said to be dead", said)
     status, said = run(prun, ["--timeout", "4", "-np", "2"], program, "in a thread")

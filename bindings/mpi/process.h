@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "functions.h"
 #include "mpi/inside.h"
 #include "world/world.h"
 
@@ -70,7 +71,8 @@ const char* knob_from_environment(const char* name);
 
 // The world serves MPI_Init .. MPI_Finalize and sessions, in any order and as often as they like.
 // It is made by the first to come, sleeps when the last is gone, and ends with the process.
-Result<void> open_world(world::ThreadLevel level);  // local; each is closed once
+// Local; each is closed once. `called`: what the user called.
+Result<void> open_world(function::Number called, world::ThreadLevel level);
 void close_world();
 // MPI_Init and MPI_Finalize beyond that; collective over the job.
 Result<void> begin_world_model();

@@ -29,6 +29,13 @@ bool is_collective(const control::SeenRank& seen) {
   return seen.function != 0 && seen.detailed && seen.context % 2 == 1;
 }
 
+// Over several hosts it ends when all have come.
+bool is_starting(const control::SeenRank& seen) {
+  if (seen.ended || seen.function == 0) return false;
+  const std::string function = function_of(seen);
+  return function == "MPI_Init" || function == "MPI_Init_thread";
+}
+
 std::string communicator_of(const control::SeenRank& seen) {
   if (seen.context < kWorldContexts) return "MPI_COMM_WORLD";
   return "communicator " + std::to_string(seen.context / 2);
@@ -240,6 +247,9 @@ std::vector<int> Watcher::missing() const {
   std::set<int> awaited;
   for (const auto& [rank, place] : ranks_) {
     const control::SeenRank& seen = place.seen;
+    if (is_starting(seen))
+      for (const auto& [other, its] : ranks_)
+        if (!its.seen.joined) awaited.insert(other);
     if (seen.ended || seen.function == 0 || !seen.detailed) continue;
     if (!is_collective(seen)) {
       if (seen.peer >= 0) awaited.insert(seen.peer);

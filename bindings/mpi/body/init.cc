@@ -26,8 +26,9 @@ Code start(function::Number called, int required, int* provided) {
   if (required < MPI_THREAD_SINGLE || required > MPI_THREAD_MULTIPLE)
     return refuse(Code::arg, "required is not a thread level");
   g_main_thread = ::pthread_self();
-  const Result<void> opened = open_world(level_from_mpi(required));
+  const Result<void> opened = open_world(called, level_from_mpi(required));
   if (!opened) return note(opened);
+  const watch::Scope inside(*process.watch, called);  // it may wait for others
   if (const Result<void> met = begin_world_model(); !met) return note(met);
   *provided = level_to_mpi(process.world->level());
   if (process.recorder != nullptr) process.recorder->end(called, began_ns);

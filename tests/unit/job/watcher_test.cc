@@ -100,6 +100,23 @@ TEST_CASE("the report names the call, its number, and who is missing", "[watch]"
   CHECK(report.find("waited for: rank 3\n") != std::string::npos);
 }
 
+TEST_CASE("who is in MPI_Init waits for those that have not come to it", "[watch]") {
+  Watcher watcher(0);
+  control::SeenRank starts = computing(0);
+  starts.function = number_of("MPI_Init");
+  control::SeenRank late;
+  late.rank = 2;
+  watcher.take(starts, 0);
+  watcher.take(computing(1), 0);
+  watcher.take(late, 0);
+  CHECK(watcher.is_still(2000, 1000));
+  CHECK(watcher.missing() == std::vector<int>{2});
+  CHECK(watcher.report(2000, host_of).starts_with("    rank 0 on host a: MPI_Init, for 2 s\n"));
+  late.joined = true;
+  watcher.take(late, 2000);
+  CHECK(watcher.missing().empty());
+}
+
 TEST_CASE("a rank that was never in MPI has been where it is since the job began", "[watch]") {
   Watcher watcher(1000);
   control::SeenRank seen;

@@ -133,7 +133,7 @@ Rounds::Stop Rounds::gather() {
     stop = {status, std::move(words)};
     loop.stop();
   };
-  loop.on_signals({SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM}, [&](int number) {
+  loop.on_signals({SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGABRT, SIGUSR1, SIGUSR2, SIGALRM}, [&](int number) {
     if (number == SIGUSR1 || number == SIGUSR2 || number == SIGALRM)
       return;  // there is no rank yet
     end(status::of_signal(number), "ended by a signal while waiting for hosts");

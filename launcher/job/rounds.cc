@@ -133,11 +133,12 @@ Rounds::Stop Rounds::gather() {
     stop = {status, std::move(words)};
     loop.stop();
   };
-  loop.on_signals({SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM}, [&](int number) {
-    if (number == SIGUSR1 || number == SIGUSR2 || number == SIGALRM)
-      return;  // there is no rank yet
-    end(status::of_signal(number), "ended by a signal while waiting for hosts");
-  });
+  loop.on_signals({SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGABRT, SIGUSR1, SIGUSR2, SIGALRM},
+                  [&](int number) {
+                    if (number == SIGUSR1 || number == SIGUSR2 || number == SIGALRM)
+                      return;  // there is no rank yet
+                    end(status::of_signal(number), "ended by a signal while waiting for hosts");
+                  });
   if (ends_ns_ > 0)
     loop.after(time_left(ends_ns_), [&] {
       end(status::of(status::ExitStatus::time_limit), time_limit_words(request_.spec.timeout_s));

@@ -39,7 +39,7 @@ void Signals::take(int number) {
     return loop_.stop();
   }
   if (!course_.is_launched) {
-    if (ends)
+    if (ends || number == SIGABRT)  // the others are for ranks, and there are none yet
       machine_.fail(status::of_signal(number),
                     "ended by a signal while " + std::string(row_of(course_.state).doing));
     return;

@@ -60,7 +60,8 @@ Result<std::optional<std::string>> own_key(const job::JobRequest& request) {
   return secure::read_key_file(key_path(request));
 }
 
-// Into a file for this user's eyes only.
+// Into a file for this user's eyes only, which has its name when the key is in it: whoever comes in
+// between finds no file, and of several that make one at a time all have the first one's.
 Result<std::string> make_key(const job::JobRequest& request) {
   const std::string path = key_path(request), key = spawn::fresh_id();
   if (request.spec.key_file.empty()) {
@@ -68,12 +69,21 @@ Result<std::string> make_key(const job::JobRequest& request) {
     ::mkdir(folder.substr(0, folder.rfind('/')).c_str(), 0777);
     ::mkdir(folder.c_str(), 0700);
   }
-  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  std::string unnamed = path + ".XXXXXX";
+  const UniqueFd file(::mkostemp(unnamed.data(), O_CLOEXEC));
   const std::string line = key + "\n";
-  if (!file.is_open() ||
-      ::write(file.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()))
-    return fail(Code::arg, "cannot write a key to " + path + ": " + std::strerror(errno));
-  return key;
+  const bool named =
+      file.is_open() &&
+      ::write(file.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size()) &&
+      ::link(unnamed.c_str(), path.c_str()) == 0;
+  const int error = errno;
+  if (file.is_open()) ::unlink(unnamed.c_str());
+  if (named) return key;
+  if (error == EEXIST) {
+    TUTTI_TRY(theirs, secure::read_key_file(path));
+    if (theirs) return *theirs;
+  }
+  return fail(Code::arg, "cannot write a key to " + path + ": " + std::strerror(error));
 }
 
 // Of --listen (which makes one) and --join.

@@ -113,10 +113,11 @@ def compilers(prefix, work, env):
 
 
 def refuses(tool, work, env):
-    """What cannot be done is told in one line: a static program, and a compiler that is this wrapper again."""
+    """What cannot be done is told in one line: a static program, and a compiler that is not there or this wrapper again."""
     path, wrapped = dict(PATH=f"{os.path.dirname(tool)}:{env['PATH']}"), "mpicc: the compiler that it is told to run calls it back"
     loops = {"TUTTI_CC": "mpicc -I/x/y", "OMPI_CC": "env mpicc", "I_MPI_CC": "mpicxx"}
     rows = [("-static", {}, "mpicc: -static: there is no static library of Tutti")]
+    rows += [("-Wall", {"TUTTI_CC": name}, "mpicc: there is no compiler nowhere that") for name in ("nowhere", " nowhere -m32")]
     rows += [("-Wall", path | {name: compiler, "TUTTI_CXX": "mpicc"}, wrapped) for name, compiler in loops.items()]
     for word, variables, said in rows:
         done = subprocess.run([tool, word, "probe.c"], cwd=work, env=env | variables, capture_output=True, text=True, timeout=60)

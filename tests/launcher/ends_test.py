@@ -55,7 +55,7 @@ def passed_on():
 def between_rounds():
     """While prun waits for hosts."""
     with tempfile.TemporaryDirectory(prefix="launcher-") as folder:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGABRT):
             job = Started([PRUN, "--listen", str(free_port()), "--key-file", f"{folder}/key", "--nodes", "2", "true"],
                           os.environ)
             wait_until(lambda: "waiting for hosts at port" in job.said(), "prun to wait")
@@ -65,6 +65,21 @@ def between_rounds():
         job = Started([PRUN, "--timeout", "1", "--listen", str(free_port()), "--key-file", f"{folder}/key", "--nodes",
                        "2", "true"], os.environ)
         check("--timeout ends it, too", job.wait() == 207 and "--timeout" in job.said(), job.said())
+
+
+def before_ranks():
+    """What ranks would be given ends nothing while there are none, but for SIGABRT."""
+    with tempfile.TemporaryDirectory(prefix="launcher-") as folder:
+        mark, agent = f"{folder}/called", f"{folder}/agent"
+        with open(agent, "w", encoding="utf-8") as file:
+            file.write(f"#!/bin/sh\n: > {mark}\nexec sleep 60\n")
+        os.chmod(agent, 0o700)
+        job = Started([PRUN, "--launch-agent", agent, "-H", "never.invalid", "-np", "1", "true"], os.environ)
+        wait_until(lambda: os.path.exists(mark), "the agent")
+        for number in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGABRT):
+            job.process.send_signal(number)
+        check("SIGABRT ends a prun that has no ranks yet",
+              job.wait() == 134 and "ended by a signal while starting daemons" in job.said(), job.said())
 
 
 def joined_for_nothing():
@@ -151,6 +166,7 @@ def recovery():
 
 
 ignored_signals()
+before_ranks()
 passed_on()
 between_rounds()
 joined_for_nothing()

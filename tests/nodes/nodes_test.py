@@ -2,16 +2,18 @@
 """torchrun's lines on one node and on several that are started one by one; nodes that come and go;
 prun --listen and --join. Usage: nodes_test.py PRUN"""
 import os
+import resource
 import shutil
 import signal
 import socket
+import subprocess
 import sys
 import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, f"{HERE}/../support")
-from jobs import Started, free_port, processes_with, wait_until  # noqa: E402
+from jobs import LIMIT_S, Started, free_port, processes_with, wait_until  # noqa: E402
 
 WORKER = f"{HERE}/worker.py"
 
@@ -179,6 +181,22 @@ def listening(suite):
     suite.check("a connection that says nothing, or nonsense, does no harm", nonsense(suite), head)
 
 
+def making_a_key(suite):
+    key = f"{suite.folder}/full"
+    done = subprocess.run([f"{suite.folder}/prun", "--listen", str(free_port()), "--key-file", key, "true"], text=True,
+                          capture_output=True, stdin=subprocess.DEVNULL, timeout=LIMIT_S,
+                          restore_signals=False,  # Python ignores SIGXFSZ
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)))
+    suite.check(f"a key that could not be written leaves no file ({done.stderr.strip()})",
+                done.returncode != 0 and "cannot write a key" in done.stderr and
+                not [name for name in os.listdir(suite.folder) if name.startswith("full")])
+    key = f"{suite.folder}/one"
+    heads = [Node(suite, "prun", "--listen", str(free_port()), "--key-file", key, "--nodes", "1", "--spawn-timeout", "1",
+                  "true") for _ in range(8)]
+    suite.check("several make one key at a time", all(head.wait() == 209 and "only 0 hosts came" in head.said()
+                                                      for head in heads), *heads)
+
+
 def nonsense(suite):
     port = free_port()
     head = Node(suite, "prun", "--listen", str(port), "--key-file", f"{suite.folder}/key", "--nodes", "1", "true")
@@ -200,7 +218,7 @@ def nonsense(suite):
 def main():
     suite = Suite(os.path.abspath(sys.argv[1]))
     try:
-        for stage in (one_node, several_nodes, interrupted, elastic, listening):
+        for stage in (one_node, several_nodes, interrupted, elastic, listening, making_a_key):
             suite.nodes.clear()
             stage(suite)
     except BaseException:

@@ -30,22 +30,23 @@ def fifos(folder):
     os.mkfifo(fifo)
     done = run(PRUN, *TWO, "-outfile-pattern", fifo, "echo", "hi")
     check("a FIFO that nobody reads is told", done.returncode == 212 and "nobody reads that FIFO" in done.stderr, done)
-    for what, options, act, status in (
-            ("--timeout", ["--timeout", "2"], lambda job: None, 207),
-            ("a signal", [], lambda job: job.send_signal(signal.SIGTERM), 143)):
-        reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
-        more = "yes | head -c 150000; echo up >&2; exec yes"  # than FIFO and pipes hold
-        job = subprocess.Popen([PRUN, *options, *TWO, "-outfile-pattern", fifo, "sh", "-c", more],
-                               stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
-        for _ in range(2):
-            job.stderr.readline()
-        act(job)
-        try:
-            said = job.communicate(timeout=LIMIT_S)[1]
-        except subprocess.TimeoutExpired:
-            job.kill()
-            said = "prun did not end " + str(job.communicate())
-        os.close(reader)
+    for what, act, status in (("--timeout", lambda job: None, 207), ("a signal", lambda job: job.send_signal(signal.SIGTERM), 143)):
+        for limit_s in (2, 10, 50):  # a longer one where the ranks were not up by then
+            options = ["--timeout", str(limit_s)] if status == 207 else []
+            reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+            more = "yes | head -c 150000; echo up >&2; exec yes"  # than FIFO and pipes hold
+            job = subprocess.Popen([PRUN, *options, *TWO, "-outfile-pattern", fifo, "sh", "-c", more],
+                                   stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+            up = [job.stderr.readline() for _ in range(2)]
+            act(job)
+            try:
+                said = job.communicate(timeout=LIMIT_S)[1]
+            except subprocess.TimeoutExpired:
+                job.kill()
+                said = "prun did not end " + str(job.communicate())
+            os.close(reader)
+            if up == ["up\n"] * 2:
+                break
         check(f"nobody takes what is in a FIFO: {what} ends the job, and what is dropped is told",
               job.returncode == status and f"bytes of output could not be written to {fifo}: its reader takes" in said,
               f"{job.returncode} {said}")

@@ -68,11 +68,17 @@ Result<std::string> make_key(const job::JobRequest& request) {
     ::mkdir(folder.substr(0, folder.rfind('/')).c_str(), 0777);
     ::mkdir(folder.c_str(), 0700);
   }
-  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  // Others may wait for the file: it is whole when it is there.
+  std::string part = path + ".XXXXXX";
+  const UniqueFd file(::mkostemp(part.data(), O_CLOEXEC));
   const std::string line = key + "\n";
-  if (!file.is_open() ||
-      ::write(file.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()))
-    return fail(Code::arg, "cannot write a key to " + path + ": " + std::strerror(errno));
+  const bool is_kept =
+      file.is_open() &&
+      ::write(file.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size()) &&
+      ::link(part.c_str(), path.c_str()) == 0;
+  const int why = errno;
+  if (file.is_open()) ::unlink(part.c_str());
+  if (!is_kept) return fail(Code::arg, "cannot write a key to " + path + ": " + std::strerror(why));
   return key;
 }
 

@@ -65,6 +65,13 @@ def ancestors(pid):
     return found
 
 
+def leads_a_group(pid):
+    try:
+        return os.getpgid(pid) == pid
+    except ProcessLookupError:
+        return False
+
+
 _ports_held = []
 
 
@@ -236,10 +243,10 @@ class Job:
         return written_to(self.log)
 
     def ranks(self):
-        """Pids of the ranks themselves: a forked daemon's command line is prun's."""
+        """Pids of the ranks themselves: a forked daemon's command line is prun's. What a rank's shell forked, and left to
+        the daemon perhaps, leads no group before it is another program."""
         return sorted(pid for pid, command in processes_with(self.mark).items()
-                      if command.startswith("sh -c") and "trap ''" in command
-                      and not processes_with(self.mark).get(parent_of(pid), "").startswith("sh -c"))
+                      if command.startswith("sh -c") and "trap ''" in command and leads_a_group(pid))
 
     def daemon(self):
         return parent_of(self.ranks()[0])

@@ -3,7 +3,6 @@
 import glob
 import os
 import pathlib
-import shutil
 import signal
 import subprocess
 import sys
@@ -136,28 +135,27 @@ def unwritable(folder):
 def full_files():
     """What a full file system does not take is shown, or counted."""
     with tempfile.TemporaryDirectory(prefix="launcher-") as folder:
-        if run("mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", folder).returncode != 0:
+        if run("mount", "-t", "tmpfs", "-o", "size=32k", "tmpfs", folder).returncode != 0:
             return print("skipped: a small file system cannot be mounted")
+
+        def writes(count):
+            """All of it is in the rank's pipe when the first of it is read: a full file ends the job."""
+            return "dd", "if=/dev/zero", f"bs={count}", "count=1", "status=none"
         try:
-            up = tempfile.mkdtemp(prefix="launcher-")
-            flood = ("bash", "-c", f"trap '' TERM; touch {up}/$RANK; until [ $(ls {up} | wc -l) = $WORLD_SIZE ]; do "
-                     "sleep 0.05; done; head -c 100000 /dev/zero")
             for way in (("-np", "1"), ("--virtual", "-H", "a", "-np", "1")):
-                done = run(PRUN, *way, "-outfile-pattern", f"{folder}/own.%r", *flood)
+                done = run(PRUN, *way, "-outfile-pattern", f"{folder}/own.%r", *writes(60000))
                 kept = os.path.getsize(f"{folder}/own.0")
                 check(f"a rank's file is full: the rest is shown {way}", done.returncode == 212 and kept > 0
-                      and kept + len(done.stdout) == 100000 and "the rest is shown instead" in done.stderr,
+                      and kept + len(done.stdout) == 60000 and "the rest is shown instead" in done.stderr,
                       f"{kept} {len(done.stdout)} {done.stderr}")
                 os.unlink(f"{folder}/own.0")
-                os.unlink(f"{up}/0")
-            done = run(PRUN, *TWO, "-outfile-pattern", f"{folder}/all", *flood)
+            done = run(PRUN, *TWO, "-outfile-pattern", f"{folder}/all", *writes(20000))
             kept = os.path.getsize(f"{folder}/all")
-            check("a shared file is full: what is lost is told", done.returncode == 212 and kept > 0 and
-                  f"{200000 - kept} bytes of output could not be written to {folder}/all: No space" in done.stderr,
+            check("a shared file is full: what is lost is told", done.returncode == 212 and kept > 20000 and
+                  f"{40000 - kept} bytes of output could not be written to {folder}/all: No space" in done.stderr,
                   f"{kept} {done}")
         finally:
             run("umount", folder)
-            shutil.rmtree(up)
 
 
 def ends_unread(what, *words, act=lambda job: None, **streams):

@@ -72,22 +72,23 @@ def full_streams():
         for program in (("echo", "lost"), ("sh", "-c", "head -c 1000000 /dev/zero"), ("sh", "-c", "sleep 0.2; echo lost")):
             with open("/dev/full", "w") as full:
                 done = subprocess.run([PRUN, *way, "-np", "1", *program], stdout=full, stderr=subprocess.PIPE, text=True,
-                                      stdin=subprocess.DEVNULL, timeout=60)
+                                      stdin=subprocess.DEVNULL, timeout=LIMIT_S)
             check(f"a full device is told {way} {program}", done.returncode == 212
                   and done.stderr.count("of standard output could not be written: No space left") == 1, done)
     with tempfile.TemporaryDirectory(prefix="launcher-") as folder:
-        mounted = run("mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", folder)
+        mounted = run("mount", "-t", "tmpfs", "-o", "size=32k", "tmpfs", folder)
         if mounted.returncode != 0:
             print("skipped: a small file system cannot be mounted")
             return
         try:
             for attempt in range(5):
                 with open(f"{folder}/out", "w") as file:
-                    done = subprocess.run([PRUN, "-np", "1", "head", "-c", "100000", "/dev/zero"], stdout=file,
-                                          stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL, timeout=60)
+                    # Of one piece: it is in the rank's pipe when the first of it is written, and the job ended.
+                    done = subprocess.run([PRUN, "-np", "1", "dd", "if=/dev/zero", "bs=60000", "count=1", "status=none"], stdout=file,
+                                          stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL, timeout=LIMIT_S)
                 kept = os.path.getsize(f"{folder}/out")
                 check(f"a full file system is told ({kept} bytes fit)", done.returncode == 212
-                      and f"{100000 - kept} bytes of standard output" in done.stderr, done)
+                      and f"{60000 - kept} bytes of standard output" in done.stderr, done)
         finally:
             run("umount", folder)
 
@@ -151,7 +152,7 @@ def shared_files():
         with open(f"{folder}/input") as file:
             done = subprocess.run([PRUN, "-np", "1", "--max-restarts", "1", "sh", "-c",
                                    "cat; exit $((1 - TORCHELASTIC_RESTART_COUNT))"], stdin=file, capture_output=True,
-                                  text=True, timeout=60)
+                                  text=True, timeout=LIMIT_S)
         check("each attempt reads a file from its beginning", done.stdout == "first\nsecond\n" * 2, done)
 
 

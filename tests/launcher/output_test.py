@@ -138,6 +138,11 @@ def shared_files():
             check("ranks of two hosts share a file", done.returncode == 0 and done.stdout == ""
                   and lines == sorted(f"rank{rank}-{i}" for rank in range(4) for i in range(1, 2001)),
                   f"{len(lines)} lines {done}")
+        script = ("wait_for() { until [ -e $1 ]; do sleep 0.05; done; sleep 0.3; }; if [ $RANK = 0 ]; then printf half-; touch begun; "
+                  "wait_for other; echo done; else wait_for begun; echo other; touch other; fi")
+        done = run(PRUN, "--virtual", "-H", "a,b", "-np", "2", "-outfile-pattern", "parts.txt", "sh", "-c", script, cwd=folder)
+        with open(f"{folder}/parts.txt") as file:
+            check("nobody writes into another one's line there", sorted(file.read().split()) == ["half-done", "other"], done)
         done = run(PRUN, "-np", "1", "-outfile-pattern", "/dev/stdout", "echo", "here")
         check("/dev/stdout is prun's", done.stdout == "here\n", done)
         done = run(PRUN, "-np", "1", "--max-restarts", "1", "--output-directory", f"{folder}/out", "sh", "-c",

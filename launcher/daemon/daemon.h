@@ -95,7 +95,7 @@ void end_with(pid_t parent);
 // Orphans of our descendants become our children from now on.
 void adopt_orphans();
 // SIGSTOP or SIGCONT to every descendant, whatever its process group, but those below children that
-// `spares` names, or that are in this process's own group. Waits for stops, 0.3 s at most.
+// `spares` names, or that are in this process's own group. Waits for stops, 5 s at most.
 void signal_descendants(int number, const std::function<bool(pid_t child)>& spares);
 // Kills every descendant but `keep` and their descendants; waits for the end of each, 1.5 s at
 // most. Reaps. Needs adopt_orphans() long before.

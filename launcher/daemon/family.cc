@@ -19,8 +19,9 @@
 namespace tutti::launch::daemon {
 namespace {
 
-constexpr int kMostLooks = 50;                    // for new ones; a family that forks has no end
-constexpr std::int64_t kStoppedNs = 300'000'000;  // that one sleeps in the kernel is waited for
+constexpr int kMostLooks = 50;  // for new ones; a family that forks has no end
+// One is waited for that sleeps in the kernel, and one that a busy machine has no turn for.
+constexpr std::int64_t kSleepsNs = 300'000'000, kHasNoTurnNs = 5'000'000'000;
 
 using Generation = std::vector<pid_t>;
 
@@ -47,11 +48,11 @@ std::vector<Generation> generations(const std::function<bool(pid_t)>& spares) {
   return found;
 }
 
-void await_stopped(const Generation& told, std::int64_t until_ns) {
+void await_stopped(const Generation& told, std::int64_t begun_ns) {
   for (const pid_t pid : told) {
     for (auto one = read_process(pid); one && std::strchr("TtZX", one->state) == nullptr;
          one = read_process(pid)) {
-      if (now_ns() > until_ns) return;
+      if (now_ns() > begun_ns + (one->state == 'D' ? kSleepsNs : kHasNoTurnNs)) break;
       const timespec moment{0, 100'000};
       ::nanosleep(&moment, nullptr);
     }
@@ -61,7 +62,7 @@ void await_stopped(const Generation& told, std::int64_t until_ns) {
 }  // namespace
 
 void signal_descendants(int number, const std::function<bool(pid_t)>& spares) {
-  const std::int64_t until = now_ns() + kStoppedNs;
+  const std::int64_t begun = now_ns();
   std::set<pid_t> told;
   for (int look = 0; look < kMostLooks; ++look) {
     const std::size_t before = told.size();
@@ -71,7 +72,7 @@ void signal_descendants(int number, const std::function<bool(pid_t)>& spares) {
       Generation fresh;
       for (const pid_t pid : generation)
         if (told.insert(pid).second && ::kill(pid, number) == 0) fresh.push_back(pid);
-      if (number == SIGSTOP) await_stopped(fresh, until);
+      if (number == SIGSTOP) await_stopped(fresh, begun);
     }
     if (told.size() == before) return;
   }

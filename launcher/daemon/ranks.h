@@ -119,6 +119,7 @@ class Ranks {
   void on_file(RankProcess& rank, int stream, int error);
   void file_failed(RankProcess& rank, int stream, int error);
   void show_here_or_there(const RankProcess& rank, int stream, std::string&& text, bool more);
+  static bool may_ask(const RankProcess& rank, int stream);
   void show_piece_soon();
   void write_input();
   std::size_t write_input_to(RankProcess& rank, std::size_t offset);

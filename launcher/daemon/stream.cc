@@ -98,9 +98,15 @@ bool Ranks::read_output(RankProcess& rank, int stream) {
   LineCutter& lines = lines_of(rank, stream);
   show(rank, stream, lines.feed({buffer.data(), static_cast<std::size_t>(got)}));
   // Not where lines are collected: half a line would count as one.
-  if (rank.part.takes_stdin && !lines.tags() && !launch_.output.collected && lines.holds_a_piece())
+  if (may_ask(rank, stream) && !lines.tags() && !launch_.output.collected && lines.holds_a_piece())
     show_piece_soon();
   return true;
+}
+
+// What goes into a file that hosts share, and is not shown, asks nobody: whole lines go there.
+bool Ranks::may_ask(const RankProcess& rank, int stream) {
+  const bool is_shared = (rank.part.through_head & ~rank.part.to_terminal & (1 << stream)) != 0;
+  return rank.part.takes_stdin && !is_shared;
 }
 
 // A prompt has no line end: who is asked for input must see the question. It is one when it has
@@ -113,7 +119,7 @@ void Ranks::show_piece_soon() {
     const std::int64_t stood = now_ns() - std::chrono::nanoseconds(kPieceDelay).count();
     for (RankProcess& rank : ranks_)
       for (const int stream : {0, 1}) {
-        if (!rank.part.takes_stdin || !rank.lines[stream]) continue;
+        if (!may_ask(rank, stream) || !rank.lines[stream]) continue;
         if (!hold_ && rank.last_byte_ns <= stood)
           show_rest(rank, stream);
         else if (rank.lines[stream]->holds_a_piece())

@@ -14,7 +14,7 @@ namespace {
 
 // How long the end at a time limit waits for where the ranks are, and for stacks that are being
 // taken.
-constexpr std::chrono::milliseconds kLastLook{1500};
+constexpr std::chrono::seconds kLastLook{5};
 constexpr std::chrono::seconds kLastStacks{20};
 
 }  // namespace

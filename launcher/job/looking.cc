@@ -34,7 +34,8 @@ Observation::Observation(control::Loop& loop, const JobRequest& request, const C
       watcher_(now_ms()) {}
 
 // Looks some times in the span after which a standstill or the time limit is reported, so that it
-// is known for how long; and every few seconds at least.
+// is known for how long; and every few seconds at least. Answers that are slower than that are
+// waited for: else the next look would take the place of each.
 void Observation::start() {
   std::int64_t pause = kLongestPause;
   for (const double span_s : {request_.spec.hang_report_s, request_.spec.timeout_s})
@@ -43,7 +44,8 @@ void Observation::start() {
   pause = std::max<std::int64_t>(pause, 50);
   loop_.after(std::chrono::milliseconds(pause), [this] {
     if (course_.state == State::leaving || course_.state == State::done) return;
-    if (course_.state == State::running) {
+    const bool is_due = look_.waiting.empty() || now_ms() - look_.asked_ms >= kLongestPause;
+    if (course_.state == State::running && is_due) {
       look({}, [this] {
         check_movement();
         compare_calls();
@@ -58,6 +60,7 @@ void Observation::start() {
 // Asks every host; `then` runs when all have answered. A look under way is joined.
 void Observation::look(const control::Look& what, std::function<void()> then) {
   ++look_.number;
+  look_.asked_ms = now_ms();
   if (then) look_.then.push_back(std::move(then));
   control::Look look = what;
   look.number = look_.number;
@@ -65,7 +68,8 @@ void Observation::look(const control::Look& what, std::function<void()> then) {
 }
 
 void Observation::take(int host, const control::Seen& seen) {
-  for (const control::SeenRank& one : seen.ranks) watcher_.take(one, now_ms());
+  for (const control::SeenRank& one : seen.ranks)
+    if (watcher_.take(one, now_ms()) && !one.ended) reported_still_ = false;
   comparison_.take(seen.calls);
   has_new_calls_ = has_new_calls_ || !seen.calls.empty();
   if (seen.number == 0 && !seen.ranks.empty() && course_.state == State::running) {

@@ -99,6 +99,7 @@ class Observation {
   Watcher watcher_;
   struct {
     std::uint64_t number = 0;
+    std::int64_t asked_ms = 0;
     std::set<int> waiting;  // hosts
     std::vector<std::function<void()>> then;
   } look_;

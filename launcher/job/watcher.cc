@@ -116,7 +116,7 @@ std::string fold_ranks(const std::vector<int>& ranks) {
   return text;
 }
 
-void Watcher::take(const control::SeenRank& seen, std::int64_t now_ms) {
+bool Watcher::take(const control::SeenRank& seen, std::int64_t now_ms) {
   const auto [at, fresh] = ranks_.try_emplace(seen.rank);
   Place& place = at->second;
   const bool moved = fresh || place.seen.calls != seen.calls ||
@@ -127,6 +127,7 @@ void Watcher::take(const control::SeenRank& seen, std::int64_t now_ms) {
   // Who is stopped cannot hear an answer.
   if (fresh || place.seen.asked != seen.asked || looks_stopped(seen)) place.asked_since_ms = now_ms;
   place.seen = seen;
+  return moved;
 }
 
 bool Watcher::is_stopped(const Place& place) {

@@ -17,7 +17,8 @@ class Watcher {
  public:
   // Ranks that were never in MPI have been where they are since `began_ms`.
   explicit Watcher(std::int64_t began_ms) : began_ms_(began_ms) {}
-  void take(const control::SeenRank& seen, std::int64_t now_ms);
+  // Whether this rank has moved since the look before.
+  bool take(const control::SeenRank& seen, std::int64_t now_ms);
   // Every rank that lives has been in the same place for so long, and one of them is in MPI, or is
   // stopped, or has no answer of its GPU's driver.
   bool is_still(std::int64_t now_ms, std::int64_t for_ms) const;

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
 from jobs import (Job, Sshd, ancestors, leftovers, new_leftovers, no_ssh_server, parent_of, processes_with,
@@ -163,10 +164,12 @@ def signals(suite, name, way):
         status = job.wait()
         suite.clean_after(job, f"{name}: {kind}")
         suite.check(status == 128 + number, f"{name}: {kind}: status {status}", job)
-    job = stubborn(suite, way)
+    job = Job(suite.prun, way, ["sh", "-c", "trap '' TERM HUP; trap 'echo heard' INT; echo up; while :; do sleep 0.1; done"])
+    wait_until(lambda: job.said().count("up\n") >= 4, "all ranks")
     job.prun.send_signal(signal.SIGINT)
     job.prun.send_signal(signal.SIGINT)
-    subprocess.run(["sleep", "0.5"], check=True)  # two at once are one
+    wait_until(lambda: "heard\n" in job.said(), "the first one to be heard")
+    time.sleep(0.5)  # two at once are one
     job.prun.send_signal(signal.SIGINT)
     status = job.wait()
     suite.clean_after(job, f"{name}: SIGINT twice against ranks that refuse to end")

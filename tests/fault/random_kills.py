@@ -15,7 +15,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
-from jobs import Job, Sshd, leftovers, new_leftovers, no_ssh_server, parent_of, processes_with
+from jobs import Job, Sshd, leads_a_group, leftovers, new_leftovers, no_ssh_server, parent_of, processes_with
 
 # Ranks that ignore signals, with children in sessions of their own.
 STUBBORN = ["sh", "-c", "trap '' TERM INT HUP; setsid sleep 1000 & (setsid sleep 1001 &); "
@@ -23,14 +23,6 @@ STUBBORN = ["sh", "-c", "trap '' TERM INT HUP; setsid sleep 1000 & (setsid sleep
 PEER_LOST = 58  # MPI_ERR_PROC_ABORTED: what held the network of virtual hosts was killed
 LAUNCHER_FAILED = range(200, 214)
 LONGEST_S = 0.5  # a moment after the start of prun: starting, running, or in between
-
-
-def leads_a_group(pid):
-    """Ranks do; what a rank's shell forked and left to the daemon, and is no other program yet, does not."""
-    try:
-        return os.getpgid(pid) == pid
-    except ProcessLookupError:
-        return False
 
 
 def actors_of(job, prun, endless):
@@ -48,6 +40,7 @@ def actors_of(job, prun, endless):
             found["ssh" if first.endswith("ssh") else "server"].append(pid)
         elif command.startswith(("sh -c", endless)):
             above = commands.get(parent_of(pid), "").split(" ")[0]
+            # Ranks do; what a rank's shell forked and left to the daemon, and is no other program yet, does not.
             if (above == prun or os.path.basename(above) == "prund") and leads_a_group(pid):
                 found["rank"].append(pid)
     return {kind: sorted(pids) for kind, pids in found.items() if pids}

@@ -31,13 +31,14 @@ def everybody_runs(prun, way, what):
     assert lines == expected, f"{what}: {expected - lines} missing\n{job.said()}"
 
 
-def relays():
-    """A relay is a daemon with ssh children: the parent of an ssh that is not prun's."""
+def relays(server):
+    """A relay is a daemon with ssh children: the parent of an ssh to our server that is not prun's."""
     found = set()
     for pid in os.listdir("/proc"):
         try:
             with open(f"/proc/{pid}/cmdline", "rb") as file:
-                is_ssh = file.read().startswith(b"ssh\0")
+                words = file.read()
+                is_ssh = words.startswith(b"ssh\0") and server.path("config").encode() in words
             with open(f"/proc/{parent_of(pid)}/cmdline", "rb") as file:
                 if is_ssh and b"prund" in file.read():
                     found.add(parent_of(pid))
@@ -47,10 +48,10 @@ def relays():
     return found
 
 
-def relay_lost(prun, way):
+def relay_lost(prun, server, way):
     job = Job(prun, way, ["sh", "-c", "echo up; exec sleep 1000"], ranks=HOSTS)
     wait_until(lambda: job.said().count("up\n") >= HOSTS or job.prun.poll() is not None, "all ranks")
-    job.kill(min(relays()))
+    job.kill(min(relays(server)))
     finish(job, "a relay killed: its hosts go with it, the job ends", 206, "daemon was lost")
 
 
@@ -66,12 +67,12 @@ while True:
 """
 
 
-def relay_is_flooded(prun, way):
+def relay_is_flooded(prun, server, way):
     """A rank behind a relay speaks without end while prun takes nothing: it waits itself at last, and nobody grows;
     then it goes on."""
     job = Job(prun, way, [sys.executable, "-c", FLOODS], ranks=HOSTS)
     wait_until(lambda: "it speaks" in job.said() or job.prun.poll() is not None, "the rank")
-    between = relays()
+    between = relays(server)
     job.prun.send_signal(signal.SIGSTOP)
     try:
         speakers, seen = [pid for pid, words in processes_with(job.mark).items() if "it speaks" in words], []
@@ -120,8 +121,8 @@ def main():
             everybody_runs(prun, way, f"{HOSTS} hosts by a tree")
         job = Job(prun, way, ["sh", "-c", f"test $RANK = {HOSTS - 1} && exit 9; exec sleep 1000"], ranks=HOSTS)
         finish(job, "a rank behind a relay fails", 9, f"rank {HOSTS - 1} on host host{HOSTS - 1}")
-        relay_lost(prun, way)
-        relay_is_flooded(prun, way)
+        relay_lost(prun, server, way)
+        relay_is_flooded(prun, server, way)
         # An ssh that works from the head only: the head reaches every host itself then, as the same user.
         only_head, user = server.path("ssh-from-head"), pwd.getpwuid(os.geteuid()).pw_name
         with open(only_head, "w") as file:

@@ -119,7 +119,7 @@ def with_a_hang(script, out, carried, environment):
     (build / "tests/gpu/gpu_one_fails").write_text("#!/bin/sh\nexec sleep 1000\n")
     with concurrent.futures.ThreadPoolExecutor() as beside:
         whole = beside.submit(run, script, out, build, GPU_CHECK_ONLY="^failures freed$|^one_fails unseen|^captures own",
-                              GPU_CHECK_LIMIT="20", **environment)
+                              GPU_CHECK_LIMIT="40", **environment)
         while not whole.done():  # what has ended is there while another part stands still
             meanwhile = json.loads(out.read_text())["checks"] if out.exists() else []
             if names_of(meanwhile) == {"failures freed, 2 ranks"}:

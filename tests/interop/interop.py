@@ -124,7 +124,7 @@ class Matrix:
 
 def new_files(before):
     """What is there at last and was not before; files of other jobs that run have time to go."""
-    end = time.monotonic() + 20
+    end = time.monotonic() + LIMIT_S
     while (left := set(os.listdir(SHARED_MEMORY)) - before) and time.monotonic() < end:
         time.sleep(0.1)
     return left
@@ -132,7 +132,7 @@ def new_files(before):
 
 def check_by_hand(matrix, ours, ranks):
     """torchrun's variables, two hosts of two ranks each, every rank started by itself."""
-    common = {"WORLD_SIZE": str(RANKS), "MASTER_ADDR": "localhost", "MASTER_PORT": "29511",
+    common = {"WORLD_SIZE": str(RANKS), "MASTER_ADDR": "localhost", "MASTER_PORT": str(jobs.free_port()),
               "TORCHELASTIC_RUN_ID": str(os.getpid())}
     started = [subprocess.Popen([ours], stdout=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL,
                                 env=dict(os.environ, RANK=str(rank), GROUP_RANK=str(rank // 2), **common))
@@ -158,7 +158,7 @@ def main():
         program = peer.build(source, folder)
         matrix.check(peer.name, "prun", [prun, "-np", "4", program], [4] * 4)
         # MPICH 4.0 over UCX 1.13 hangs in MPI_Finalize now and then, under its own launcher too.
-        two = [prun, "--virtual", *([] if peer.finalizes else ["--timeout", "15"]), "-np", "4"]
+        two = [prun, "--virtual", *([] if peer.finalizes else ["--timeout", "30"]), "-np", "4"]
         statuses = (0,) if peer.finalizes else (0, TIME_LIMIT)
         matrix.check(peer.name, "prun on two virtual hosts", [*two, "-H", "a:2,b:2", program], [2] * 4,
                      statuses=statuses)

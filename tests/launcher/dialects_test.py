@@ -58,7 +58,7 @@ def srun_in_a_job(folder):
         os.chmod(f"{folder}/{name}", 0o755)
     job = {"SLURM_JOB_ID": "1", "SLURM_JOB_NODELIST": os.uname().nodename, "SLURM_TASKS_PER_NODE": "2"}
     # One that starts itself again and again ends with the namespace of its process numbers.
-    alone = ["unshare", "-rpf", "--kill-child", "--mount-proc", "timeout", "-s", "KILL", "20"]
+    alone = ["unshare", "-rpf", "--kill-child", "--mount-proc", "timeout", "-s", "KILL", "50"]
     if run(*alone, "true").returncode != 0:
         return print("skipped prun named srun in PATH: no namespaces of process numbers here")
     done = run(*alone, "srun", "-n", "2", "/bin/echo", "hi", env={**ENV, **job, "PATH": f"{folder}:{folder}/slurm:{ENV['PATH']}"})

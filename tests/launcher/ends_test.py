@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Signals, time limits and ranks that cannot start. Usage: ends_test.py PRUN"""
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -42,13 +43,11 @@ def passed_on():
         job.process.send_signal(number)
         check(f"{name} is the ranks'", job.wait() == 0 and job.said().count("heard") == 2, job.said())
     slow = "trap 'sleep 2; echo tidied; exit 0' INT TERM; echo up; while :; do sleep 0.1; done"
-    with tempfile.TemporaryFile("w+") as log:
-        # Both go to prun: timeout tells its child, then the group that both are in.
-        job = subprocess.Popen(["timeout", "-s", "INT", "3", PRUN, "-np", "1", "bash", "-c", slow], stdout=log, stderr=log,
-                               stdin=subprocess.DEVNULL, start_new_session=True)
-        status = job.wait(LIMIT_S)
-        log.seek(0)
-        said = log.read()
+    # Both go to prun: timeout tells its child, then the group that both are in. Its time is over when the rank is up.
+    job = Started(["timeout", "-s", "INT", "600", PRUN, "-np", "1", "bash", "-c", slow], os.environ)
+    wait_until(lambda: "up" in job.said(), "the rank")
+    job.process.send_signal(signal.SIGALRM)
+    status, said = job.wait(), job.said()
     check("timeout -s INT is one interrupt", status == 124 and "tidied" in said, f"{status} {said}")
 
 
@@ -101,19 +100,28 @@ def one_time_limit():
     check("--timeout counts all restarts together", done.returncode == 207 and "time limit" in done.stderr, done)
 
 
+def is_full(pipe):
+    """What nobody reads: nobody can write there either."""
+    return not select.select([], [pipe], [], 0)[1]
+
+
 def nobody_reads():
     """Standard output whose reader takes nothing."""
-    for what, options, act, status in (
-            ("--timeout", ["--timeout", "1"], lambda job: None, 207),
-            ("a signal", [], lambda job: job.send_signal(signal.SIGTERM), 143)):
-        read, write = os.pipe()
-        job = subprocess.Popen([PRUN, *options, "-np", "1", "yes"], stdout=write, stderr=subprocess.PIPE,
-                               stdin=subprocess.DEVNULL, text=True)
-        os.close(write)
-        time.sleep(1)
-        act(job)
-        said = job.communicate(timeout=LIMIT_S)[1]
-        os.close(read)
+    for what, act, status in (("--timeout", lambda job: None, 207), ("a signal", lambda job: job.send_signal(signal.SIGTERM), 143)):
+        for limit_s in (1, 10, 50):  # a longer one where there was nothing to be read by then
+            options = ["--timeout", str(limit_s)] if status == 207 else []
+            read, write = os.pipe()
+            job = subprocess.Popen([PRUN, *options, "-np", "1", "yes"], stdout=write, stderr=subprocess.PIPE,
+                                   stdin=subprocess.DEVNULL, text=True)
+            wait_until(lambda: is_full(write) or job.poll() is not None, "the flood")
+            came = job.poll() is None
+            os.close(write)
+            if came:
+                act(job)
+            said = job.communicate(timeout=LIMIT_S)[1]
+            os.close(read)
+            if came:
+                break
         check(f"nobody reads: {what} ends the job, and what is dropped is told",
               job.returncode == status and "bytes of standard output could not be written: its reader takes" in said,
               f"{job.returncode} {said}")
@@ -137,10 +145,10 @@ def abort_overtakes():
         job = subprocess.Popen([PRUN, "--oversubscribe", "-np", "1", "sh", "-c", flood, ":", "-np", "1", "sh", "-c",
                                 f"until [ -e {folder}/go ]; do sleep 0.1; done; exit 9"], stdout=write,
                                stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
-        os.close(write)
         wait_until(lambda: os.path.exists(f"{folder}/pid") and open(f"{folder}/pid").read(), "the flood")
         flooding = int(open(f"{folder}/pid").read())
-        wait_until(lambda: stands_still(flooding), "the flood to stand still")
+        wait_until(lambda: is_full(write) and stands_still(flooding), "the flood to stand still")
+        os.close(write)
         open(f"{folder}/go", "w").close()
         wait_until(lambda: not os.path.exists(f"/proc/{flooding}"), "the flood's end")
         check("a rank's end is acted on though nobody reads", job.poll() is None)
@@ -159,8 +167,8 @@ def abort_in_a_flood():
 
 
 def recovery():
-    done = run(PRUN, "--enable-recovery", "--spawn-timeout", "2", "--oversubscribe", "-np", "1", "sh", "-c",
-               "sleep 4; echo healthy", ":", "-np", "1", "/no/such/program")
+    done = run(PRUN, "--enable-recovery", "--spawn-timeout", "5", "--oversubscribe", "-np", "1", "sh", "-c",
+               "sleep 7; echo healthy", ":", "-np", "1", "/no/such/program")
     check("--enable-recovery: a program that cannot start harms no other",
           "healthy" in done.stdout and "/no/such/program" in done.stderr, done)
 

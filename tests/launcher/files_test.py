@@ -3,7 +3,6 @@
 import glob
 import os
 import pathlib
-import shutil
 import signal
 import subprocess
 import sys
@@ -30,22 +29,23 @@ def fifos(folder):
     os.mkfifo(fifo)
     done = run(PRUN, *TWO, "-outfile-pattern", fifo, "echo", "hi")
     check("a FIFO that nobody reads is told", done.returncode == 212 and "nobody reads that FIFO" in done.stderr, done)
-    for what, options, act, status in (
-            ("--timeout", ["--timeout", "2"], lambda job: None, 207),
-            ("a signal", [], lambda job: job.send_signal(signal.SIGTERM), 143)):
-        reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
-        more = "yes | head -c 150000; echo up >&2; exec yes"  # than FIFO and pipes hold
-        job = subprocess.Popen([PRUN, *options, *TWO, "-outfile-pattern", fifo, "sh", "-c", more],
-                               stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
-        for _ in range(2):
-            job.stderr.readline()
-        act(job)
-        try:
-            said = job.communicate(timeout=LIMIT_S)[1]
-        except subprocess.TimeoutExpired:
-            job.kill()
-            said = "prun did not end " + str(job.communicate())
-        os.close(reader)
+    for what, act, status in (("--timeout", lambda job: None, 207), ("a signal", lambda job: job.send_signal(signal.SIGTERM), 143)):
+        for limit_s in (2, 10, 50):  # a longer one where the ranks were not up by then
+            options = ["--timeout", str(limit_s)] if status == 207 else []
+            reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+            more = "yes | head -c 150000; echo up >&2; exec yes"  # than FIFO and pipes hold
+            job = subprocess.Popen([PRUN, *options, *TWO, "-outfile-pattern", fifo, "sh", "-c", more],
+                                   stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+            up = [job.stderr.readline() for _ in range(2)]
+            act(job)
+            try:
+                said = job.communicate(timeout=LIMIT_S)[1]
+            except subprocess.TimeoutExpired:
+                job.kill()
+                said = "prun did not end " + str(job.communicate())
+            os.close(reader)
+            if up == ["up\n"] * 2:
+                break
         check(f"nobody takes what is in a FIFO: {what} ends the job, and what is dropped is told",
               job.returncode == status and f"bytes of output could not be written to {fifo}: its reader takes" in said,
               f"{job.returncode} {said}")
@@ -135,28 +135,27 @@ def unwritable(folder):
 def full_files():
     """What a full file system does not take is shown, or counted."""
     with tempfile.TemporaryDirectory(prefix="launcher-") as folder:
-        if run("mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", folder).returncode != 0:
+        if run("mount", "-t", "tmpfs", "-o", "size=32k", "tmpfs", folder).returncode != 0:
             return print("skipped: a small file system cannot be mounted")
+
+        def writes(count):
+            """All of it is in the rank's pipe when the first of it is read: a full file ends the job."""
+            return "dd", "if=/dev/zero", f"bs={count}", "count=1", "status=none"
         try:
-            up = tempfile.mkdtemp(prefix="launcher-")
-            flood = ("bash", "-c", f"trap '' TERM; touch {up}/$RANK; until [ $(ls {up} | wc -l) = $WORLD_SIZE ]; do "
-                     "sleep 0.05; done; head -c 100000 /dev/zero")
             for way in (("-np", "1"), ("--virtual", "-H", "a", "-np", "1")):
-                done = run(PRUN, *way, "-outfile-pattern", f"{folder}/own.%r", *flood)
+                done = run(PRUN, *way, "-outfile-pattern", f"{folder}/own.%r", *writes(60000))
                 kept = os.path.getsize(f"{folder}/own.0")
                 check(f"a rank's file is full: the rest is shown {way}", done.returncode == 212 and kept > 0
-                      and kept + len(done.stdout) == 100000 and "the rest is shown instead" in done.stderr,
+                      and kept + len(done.stdout) == 60000 and "the rest is shown instead" in done.stderr,
                       f"{kept} {len(done.stdout)} {done.stderr}")
                 os.unlink(f"{folder}/own.0")
-                os.unlink(f"{up}/0")
-            done = run(PRUN, *TWO, "-outfile-pattern", f"{folder}/all", *flood)
+            done = run(PRUN, *TWO, "-outfile-pattern", f"{folder}/all", *writes(20000))
             kept = os.path.getsize(f"{folder}/all")
-            check("a shared file is full: what is lost is told", done.returncode == 212 and kept > 0 and
-                  f"{200000 - kept} bytes of output could not be written to {folder}/all: No space" in done.stderr,
+            check("a shared file is full: what is lost is told", done.returncode == 212 and kept > 20000 and
+                  f"{40000 - kept} bytes of output could not be written to {folder}/all: No space" in done.stderr,
                   f"{kept} {done}")
         finally:
             run("umount", folder)
-            shutil.rmtree(up)
 
 
 def ends_unread(what, *words, act=lambda job: None, **streams):

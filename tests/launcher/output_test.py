@@ -10,7 +10,7 @@ import time
 import tty
 
 from checks import check, result, run
-from jobs import wait_until
+from jobs import LIMIT_S, wait_until
 
 PRUN = os.path.abspath(sys.argv[1])
 
@@ -33,8 +33,14 @@ def filters():
           done.returncode == 3 and "of-rank-0" in done.stdout, done)
     done = run(PRUN, "-np", "1", "bash", "-c", "sleep 1000 & echo here")
     check("who holds the pipe and is silent is not waited for", done.returncode == 0 and done.stdout == "here\n", done)
-    done = run(PRUN, "-np", "1", "bash", "-c", "yes & sleep 0.1")
-    check("nor who writes for ever", done.returncode == 0 and done.stdout.startswith("y\n"), done.stderr)
+    with tempfile.TemporaryDirectory(prefix="launcher-") as folder:
+        job = subprocess.Popen([PRUN, "-np", "1", "bash", "-c", f"yes & until [ -e {folder}/go ]; do sleep 0.05; done"],
+                               stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
+        first = job.stdout.read(2)
+        open(f"{folder}/go", "w").close()
+        while job.stdout.read(1 << 20):
+            pass
+        check("nor who writes for ever", job.wait(LIMIT_S) == 0 and first == b"y\n", f"{job.returncode} {first}")
 
 
 def closed_input():
@@ -66,22 +72,23 @@ def full_streams():
         for program in (("echo", "lost"), ("sh", "-c", "head -c 1000000 /dev/zero"), ("sh", "-c", "sleep 0.2; echo lost")):
             with open("/dev/full", "w") as full:
                 done = subprocess.run([PRUN, *way, "-np", "1", *program], stdout=full, stderr=subprocess.PIPE, text=True,
-                                      stdin=subprocess.DEVNULL, timeout=60)
+                                      stdin=subprocess.DEVNULL, timeout=LIMIT_S)
             check(f"a full device is told {way} {program}", done.returncode == 212
                   and done.stderr.count("of standard output could not be written: No space left") == 1, done)
     with tempfile.TemporaryDirectory(prefix="launcher-") as folder:
-        mounted = run("mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", folder)
+        mounted = run("mount", "-t", "tmpfs", "-o", "size=32k", "tmpfs", folder)
         if mounted.returncode != 0:
             print("skipped: a small file system cannot be mounted")
             return
         try:
             for attempt in range(5):
                 with open(f"{folder}/out", "w") as file:
-                    done = subprocess.run([PRUN, "-np", "1", "head", "-c", "100000", "/dev/zero"], stdout=file,
-                                          stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL, timeout=60)
+                    # Of one piece: it is in the rank's pipe when the first of it is written, and the job ended.
+                    done = subprocess.run([PRUN, "-np", "1", "dd", "if=/dev/zero", "bs=60000", "count=1", "status=none"], stdout=file,
+                                          stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL, timeout=LIMIT_S)
                 kept = os.path.getsize(f"{folder}/out")
                 check(f"a full file system is told ({kept} bytes fit)", done.returncode == 212
-                      and f"{100000 - kept} bytes of standard output" in done.stderr, done)
+                      and f"{60000 - kept} bytes of standard output" in done.stderr, done)
         finally:
             run("umount", folder)
 
@@ -131,6 +138,11 @@ def shared_files():
             check("ranks of two hosts share a file", done.returncode == 0 and done.stdout == ""
                   and lines == sorted(f"rank{rank}-{i}" for rank in range(4) for i in range(1, 2001)),
                   f"{len(lines)} lines {done}")
+        script = ("wait_for() { until [ -e $1 ]; do sleep 0.05; done; sleep 0.3; }; if [ $RANK = 0 ]; then printf half-; touch begun; "
+                  "wait_for other; echo done; else wait_for begun; echo other; touch other; fi")
+        done = run(PRUN, "--virtual", "-H", "a,b", "-np", "2", "-outfile-pattern", "parts.txt", "sh", "-c", script, cwd=folder)
+        with open(f"{folder}/parts.txt") as file:
+            check("nobody writes into another one's line there", sorted(file.read().split()) == ["half-done", "other"], done)
         done = run(PRUN, "-np", "1", "-outfile-pattern", "/dev/stdout", "echo", "here")
         check("/dev/stdout is prun's", done.stdout == "here\n", done)
         done = run(PRUN, "-np", "1", "--max-restarts", "1", "--output-directory", f"{folder}/out", "sh", "-c",
@@ -145,7 +157,7 @@ def shared_files():
         with open(f"{folder}/input") as file:
             done = subprocess.run([PRUN, "-np", "1", "--max-restarts", "1", "sh", "-c",
                                    "cat; exit $((1 - TORCHELASTIC_RESTART_COUNT))"], stdin=file, capture_output=True,
-                                  text=True, timeout=60)
+                                  text=True, timeout=LIMIT_S)
         check("each attempt reads a file from its beginning", done.stdout == "first\nsecond\n" * 2, done)
 
 

@@ -14,6 +14,7 @@ import termios
 import time
 
 from checks import check, result
+from jobs import wait_until
 
 PRUN = os.path.abspath(sys.argv[1])
 LIMIT_S = 60
@@ -108,6 +109,7 @@ def ended_from_outside(folder):
     user = User("/bin/sh", "-c", f"{PRUN} --pty -np 1 {sys.executable} {folder}/rank.py </dev/tty & echo $! > {folder}/pid; wait $!; "
                 "echo status $?; read x")
     user.until("rank 0 True")
+    wait_until(lambda: os.path.exists(f"{folder}/pid") and os.path.getsize(f"{folder}/pid"), "the shell to say whom it started")
     with open(f"{folder}/pid") as file:
         os.kill(int(file.read()), signal.SIGTERM)
     user.until("status 143")

@@ -126,11 +126,12 @@ def interrupted(suite):
     """While a node still waits for what its ranks left, to come again, its user may end it."""
     go = f"{suite.folder}/hush"
     words = ["--nnodes=2", "--master-addr=127.0.0.1", f"--master-port={free_port()}", "--max-restarts=3"]
-    head, node = [Node(suite, "torchrun", *words, f"--node-rank={rank}", WORKER, "leave", go) for rank in range(2)]
+    head, node = [Node(suite, "torchrun", "--verbose", *words, f"--node-rank={rank}", WORKER, "leave", go) for rank in range(2)]
     suite.until(lambda: "ended with status 3" in head.said() and "talk" in node.said(), "the worker to fail", head, node)
     suite.until(lambda: not any("python" in command and WORKER in command and "--nnodes" not in command
                                 for command in processes_with(suite.mark).values()), "the workers to end", head, node)
-    time.sleep(0.5)  # the node is told to leave; before that its end is no other
+    suite.until(lambda: "cleaning up" in head.said(), "the head to tell the node to leave", head, node)
+    time.sleep(0.5)  # until it has heard; before that its end is no other
     os.killpg(node.process.pid, signal.SIGINT)
     suite.check(f"a node that is to come again ends when interrupted (status {node.wait()})",
                 node.process.returncode == 1 and len(node.workers()) == 1, node)

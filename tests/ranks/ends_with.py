@@ -15,7 +15,7 @@ def main():
     words = words[words[0] in ("--echoed", "--some"):]
     pattern, words = (words[1], words[2:]) if words[0] == "--beside" else ("", words)
     status, text, command = int(words[0]), words[1], words[2:]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=50)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=150)
     said = done.stdout + done.stderr
     print(said, end="")
     if done.returncode != status:

@@ -89,7 +89,7 @@ def main():
             own, own_leaves = attack(port, os.geteuid(), 1, [b""], 1)
             check(own == 1, "a connection of this user is heard")
             os.close(own_leaves)
-            heard, leave = attack(port, NOBODY, CROWD, [b"", os.urandom(400), b"\xff" * 64, bytes(64)], 20)
+            heard, leave = attack(port, NOBODY, CROWD, [b"", os.urandom(400), b"\xff" * 64, bytes(64)], LIMIT_S)
             check(heard == 0, "of another user's none is", f"{heard} of {CROWD} are")
             with open(f"{folder}/go", "w"):
                 pass

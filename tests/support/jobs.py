@@ -9,7 +9,8 @@ import subprocess
 import tempfile
 import time
 
-LIMIT_S = 60  # generous: a loaded machine is no failure
+LIMIT_S = 120  # generous: a loaded machine is no failure
+LONGEST_JOB_S = 300  # that any test runs
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}  # without these Open MPI's mpirun refuses
 
 
@@ -63,6 +64,13 @@ def ancestors(pid):
     while (pid := parent_of(pid)) > 1:
         found.append(pid)
     return found
+
+
+def leads_a_group(pid):
+    try:
+        return os.getpgid(pid) == pid
+    except ProcessLookupError:
+        return False
 
 
 _ports_held = []
@@ -122,8 +130,8 @@ def leftovers():
 
 def new_leftovers(before):
     """What is left now and was not before. Jobs of others on this machine come and go: only what
-    stays counts."""
-    deadline = time.monotonic() + LIMIT_S
+    stays counts, longer than any of them lasts."""
+    deadline = time.monotonic() + LONGEST_JOB_S
     extra = leftovers() - before
     while extra and time.monotonic() < deadline:
         time.sleep(0.1)
@@ -236,10 +244,10 @@ class Job:
         return written_to(self.log)
 
     def ranks(self):
-        """Pids of the ranks themselves: a forked daemon's command line is prun's."""
+        """Pids of the ranks themselves: a forked daemon's command line is prun's. What a rank's shell forked, and left to
+        the daemon perhaps, leads no group before it is another program."""
         return sorted(pid for pid, command in processes_with(self.mark).items()
-                      if command.startswith("sh -c") and "trap ''" in command
-                      and not processes_with(self.mark).get(parent_of(pid), "").startswith("sh -c"))
+                      if command.startswith("sh -c") and "trap ''" in command and leads_a_group(pid))
 
     def daemon(self):
         return parent_of(self.ranks()[0])

@@ -1,5 +1,5 @@
-/* Calls that can be counted: rank 0 sends 10 messages of 1000 bytes to the last rank, which answers
-   each with one of 8; then 5 broadcasts. "wait": rank 0 comes late to a barrier. "abort": it ends the
+/* Calls that can be counted: 5 broadcasts; then rank 0 sends 10 messages of 1000 bytes to the last rank, which
+   answers each with one of 8. "wait": rank 0 comes to a barrier when that one has waited there for a while. "abort": it ends the
    job after it. */
 #include <mpi.h>
 #include <string.h>
@@ -11,6 +11,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
+  for (int i = 0; i < 5; ++i) MPI_Bcast(bytes, 100, MPI_BYTE, 0, MPI_COMM_WORLD);
   for (int i = 0; i < 10; ++i) {
     if (rank == 0) {
       MPI_Send(bytes, 1000, MPI_BYTE, size - 1, 7, MPI_COMM_WORLD);
@@ -20,7 +21,6 @@ int main(int argc, char** argv) {
       MPI_Send(bytes, 8, MPI_BYTE, 0, 8, MPI_COMM_WORLD);
     }
   }
-  for (int i = 0; i < 5; ++i) MPI_Bcast(bytes, 100, MPI_BYTE, 0, MPI_COMM_WORLD);
   if (argc > 1 && strcmp(argv[1], "wait") == 0 && rank == 0) usleep(300000);
   MPI_Barrier(MPI_COMM_WORLD);
   if (argc > 1 && strcmp(argv[1], "abort") == 0 && rank == 0) MPI_Abort(MPI_COMM_WORLD, 3);

@@ -1,11 +1,9 @@
 #!/usr/bin/env python3
 """A rank that is sent more than it receives is reported once, and the job goes on: floods.py PRUN PROGRAM"""
-import concurrent.futures
 import os
 import re
 import subprocess
 import sys
-import time
 
 from checks import check
 
@@ -21,6 +19,22 @@ def run(prun, options, *words):
 
 def shown(prun):
     return subprocess.run([prun, "--ps"], capture_output=True, text=True, timeout=LIMIT_S).stdout
+
+
+def stands_still(prun, options, program, what, report):
+    """A job whose rank asks for another message goes on until this report comes; what prun --ps says by then."""
+    with subprocess.Popen([prun, "--hang-report", "1", "--timeout", "100", *options, program, "never", "300"], text=True,
+                          stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as job:
+        said = ""
+        for line in job.stderr:
+            said += line
+            if re.search(report, said):
+                break
+        marked = shown(prun)
+        job.terminate()
+        check(re.search(report, said), what, said)
+        job.communicate(timeout=LIMIT_S)
+    return marked
 
 
 def main():
@@ -42,20 +56,12 @@ def main():
               f"{name}: with room, nobody is held back", said)
         status, said = run(prun, options, program, "waits", "2000")
         check(status == 0 and "flooded" not in said, f"{name}: few messages are not reported", said)
-        with concurrent.futures.ThreadPoolExecutor(1) as pool:
-            job = pool.submit(run, prun, ["--hang-report", "1", "--timeout", "6", *options], program, "never", "300")
-            marked = ""
-            while not job.done() and "messages pile up in rank 2" not in marked:
-                marked = shown(prun)
-                time.sleep(0.2)
-            status, said = job.result()
+        marked = stands_still(prun, options, program, f"{name}: the hang report counts them",
+                              r"rank 2 on host \S+ has 30[01] messages \(29.3 KiB\) that it has not received\n")
         check("messages pile up in rank 2" in marked, f"{name}: --ps marks the job", marked)
-        check(status == 207 and re.search(r"rank 2 on host \S+ has 30[01] messages \(29.3 KiB\) that it has not received\n", said),
-              f"{name}: the hang report counts them", said)
-        status, said = run(prun, ["--hang-report", "1", "--timeout", "6", "-x", "TUTTI_UNEXPECTED_BYTES=16k", *options], program, "never", "300")
-        check(status == 207 and re.search(r"rank 2 on host \S+ has \d+ messages \(.*\) that it has not received; there is no room for more, and "
-                                          r"the senders of \d+ wait for that \(a larger TUTTI_UNEXPECTED_BYTES", said),
-              f"{name}: where their senders wait it says so", said)
+        stands_still(prun, ["-x", "TUTTI_UNEXPECTED_BYTES=16k", *options], program, f"{name}: where their senders wait it says so",
+                     r"rank 2 on host \S+ has \d+ messages \(.*\) that it has not received; there is no room for more, and "
+                     r"the senders of \d+ wait for that \(a larger TUTTI_UNEXPECTED_BYTES")
 
 
 main()

@@ -1,5 +1,5 @@
 /* Jobs that go wrong in ways prun must explain: the last rank never comes, or comes to another call,
-   or dies while the others wait for it. */
+   or dies while the others wait for it. Each rank says when it has met the others: the start is over. */
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
@@ -66,11 +66,13 @@ static void in_a_thread(void) {
 int main(int argc, char** argv) {
   int rank, size, level, values[4] = {0};
   const char* what = argc > 1 ? argv[1] : "";
+  if (strcmp(what, "late") == 0 && getenv("RANK") != NULL && atoi(getenv("RANK")) == 2) lost_in_thought();
   MPI_Init_thread(&argc, &argv, strcmp(what, "in a thread") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Barrier(MPI_COMM_WORLD);
   int last = rank == size - 1;
+  fprintf(stderr, "rank %d is there\n", rank);
   if (strcmp(what, "in a thread") == 0) in_a_thread();
   if (strcmp(what, "lost") == 0) lost_in_thought();
   if (strcmp(what, "missing") == 0 && last) lost_in_thought();

@@ -13,7 +13,7 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 SOURCES = ["launcher", "lib/base/knobs.cc", "lib/wireup"]
 NAME = re.compile(r'"([A-Z][A-Z0-9]*_[A-Z0-9_]+|COLUMNS|HOME|PATH|TMPDIR|TERM|USER|RANK)"')
 NO_VARIABLES = {"MPI_COMM_WORLD", "TUTTI_TEST_", "TUTTI_UPDATE_", "TUTTI_BENCH_"}
-GOOD = {"MPIEXEC_TIMEOUT": "5", "PATH": os.environ["PATH"], "TMPDIR": "/tmp", "TUTTI_LINK": "tcp",
+GOOD = {"MPIEXEC_TIMEOUT": "100", "PATH": os.environ["PATH"], "TMPDIR": "/tmp", "TUTTI_LINK": "tcp",
         "PET_NNODES": "1", "PET_NPROC_PER_NODE": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
         "HYDRA_LAUNCHER": "ssh", "TUTTI_JOIN_KEY": "0123456789abcdef0123"}
 SILLY = ["", "-1", "x y", "99999999999999999999999", "/nonexistent/file", "a:0,,=:", "\x80\xff", "A" * 5000]

@@ -84,7 +84,7 @@ ROWS = [
     ("mpirun", f"{FAR} -n 2 -wdir sub pwd", prints("{folder}/sub", "{folder}/sub")),
     # Running.
     ("mpirun", "--timeout 1 -n 1 sleep 100", fails(207, "--timeout")),
-    ("mpirun", "--timeout 1 --get-stack-traces --report-state-on-timeout -n 1 sleep 100", fails(207, "rank 0 on host")),
+    ("mpirun", "--timeout 5 --get-stack-traces --report-state-on-timeout -n 1 sleep 100", fails(207, "rank 0 on host")),
     ("mpirun", "--spawn-timeout 1 --launch-agent ./slow -H aa -n 1 true", fails(201, "took more than 1 s")),
     ("mpirun", "--spawn-timeout cheese -n 1 echo hi", refuses("needs seconds")),
     ("mpirun", "--report-pid + -n 1 true", matches(".*", 0)),

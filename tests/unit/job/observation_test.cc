@@ -1,7 +1,9 @@
 // What daemons say of their ranks' calls is compared.
 #include "job/observation.h"
 
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "catch.h"
 #include "watch/calls.h"
@@ -41,7 +43,38 @@ struct Watched {
     course.rank_ended.resize(kRanks);
     course.ranks_left = kRanks;
   }
+  // The loop goes on until it asks the hosts again; what they are asked.
+  control::Look next_look() {
+    const std::size_t before = asked.size();
+    const std::function<void()> wait = [&] {
+      if (asked.size() > before) return loop.stop();
+      loop.after(std::chrono::milliseconds(1), wait);
+    };
+    wait();
+    loop.run();
+    return asked.back();
+  }
 };
+
+control::SeenRank in_a_barrier(int rank, std::uint64_t calls) {
+  control::SeenRank seen;
+  seen.rank = rank;
+  seen.joined = true;
+  seen.calls = calls;
+  seen.function = 1;
+  seen.detailed = true;
+  seen.context = 1;
+  seen.sequence = calls;
+  return seen;
+}
+
+control::SeenRank computes(int rank) {
+  control::SeenRank seen;
+  seen.rank = rank;
+  seen.joined = true;
+  seen.calls = 1;
+  return seen;
+}
 
 control::SeenCall bcast(int root, int rank) {
   control::SeenCall call;
@@ -94,4 +127,45 @@ TEST_CASE("a host that answers a look twice is not another that has not", "[obse
   CHECK_FALSE(has_all);
   one.observation.take(1, answer);
   CHECK(has_all);
+}
+
+TEST_CASE("a look is not given up for the next one", "[observation]") {
+  Watched one;
+  one.request.spec.hang_report_s = 0.001;
+  one.observation.start();
+  bool has_all = false;
+  one.observation.report_at_limit([&] { has_all = true; });
+  one.loop.after(std::chrono::milliseconds(200), [&] { one.loop.stop(); });
+  one.loop.run();
+  one.observation.take(0, control::Seen{one.asked[0].number, {}, {}});
+  CHECK(has_all);
+}
+
+TEST_CASE("a standstill after another one is reported, too, however late a host answers",
+          "[observation]") {
+  constexpr std::chrono::milliseconds kSpan{20};
+  Watched one;
+  one.hosts = {0, 1};
+  one.request.spec.hang_report_s = std::chrono::duration<double>(kSpan).count();
+  one.observation.start();
+  const auto answer = [&](std::uint64_t calls) {
+    const std::uint64_t number = one.next_look().number;
+    one.observation.take(0, control::Seen{number, {in_a_barrier(0, calls)}, {}});
+    std::this_thread::sleep_for(2 * kSpan);
+    one.observation.take(1, control::Seen{number, {computes(1)}, {}});
+  };
+  // Of the rank that is missing a report wants the stack.
+  const auto is_reported = [&] {
+    const control::Look last = one.asked.back();
+    if (last.stacks.empty()) return false;
+    for (const int host : one.hosts) one.observation.take(host, control::Seen{last.number, {}, {}});
+    return last.stacks == std::vector<int>{1};
+  };
+  answer(1);
+  answer(1);
+  CHECK(is_reported());
+  answer(1);
+  CHECK_FALSE(is_reported());
+  answer(2);
+  CHECK(is_reported());
 }

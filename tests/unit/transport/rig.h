@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <thread>
@@ -45,9 +46,11 @@ class Recorder final : public Sink {
   std::vector<std::string> reasons;
   std::function<void(const Received&)> also;
   std::size_t believes = std::numeric_limits<std::size_t>::max();  // so many frames, then no more
+  std::size_t lacks = 0;  // attempts at each frame for which it finds no memory
 
   bool on_frame(int from, const FrameHeader& header, std::span<std::byte> payload) override {
     if (frames.size() == believes) return false;
+    if (attempts_++ % (lacks + 1) < lacks) throw std::bad_alloc();
     const bool placed = !payload.empty() && payload.data() == placed_.data();
     frames.push_back({from, header, {payload.begin(), payload.end()}, placed});
     if (also) also(frames.back());
@@ -56,8 +59,9 @@ class Recorder final : public Sink {
   bool wants_loan(int, const FrameHeader&, std::size_t) override { return borrows; }
   bool on_lent(int from, const FrameHeader& header, std::span<std::byte> payload,
                Loan loan) override {
+    const bool is_believed = on_frame(from, header, payload);
     kept.push_back({payload, header.length, std::move(loan)});
-    return on_frame(from, header, payload);
+    return is_believed;
   }
   std::byte* place(int, const FrameHeader&, std::size_t bytes) override {
     if (!places) return nullptr;
@@ -71,6 +75,7 @@ class Recorder final : public Sink {
 
  private:
   std::vector<std::byte> placed_;
+  std::size_t attempts_ = 0;
 };
 
 struct CountedDone : Done {

@@ -8,11 +8,13 @@
 // short that keeping it takes no more than keeping an offer goes along with the asking.
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "base/log.h"
 #include "p2p/core.h"
 #include "p2p/device_reads.h"
+#include "p2p/keep_those.h"
 
 namespace tutti::p2p {
 namespace {
@@ -67,14 +69,15 @@ std::uint32_t Core::try_send(int rank, const Envelope& envelope, const void* dat
   const std::uint32_t returned = header.aux;
   peer->credit -= cost;
   peer->owed -= returned;
-  if (peer->link->try_post({&header, static_cast<const std::byte*>(data), bytes, nullptr}))
-      [[likely]] {
-    count_sent(*peer, bytes);
-    return number;
-  }
-  peer->credit += cost;
-  peer->owed += returned;
-  return 0;
+  Booked booked([&] {
+    peer->credit += cost;
+    peer->owed += returned;
+  });
+  const transport::FrameView frame{&header, static_cast<const std::byte*>(data), bytes, nullptr};
+  if (!booked.holds(peer->link->try_post(frame))) [[unlikely]]
+    return 0;
+  count_sent(*peer, bytes);
+  return number;
 }
 
 // A message to ourselves is nothing that a link tells of: a thread of ours may sleep until it
@@ -89,26 +92,32 @@ Pending* Core::send(Mode mode, int rank, const Envelope& envelope, const types::
   Transfer* const transfer = channel_.transfers.take();
   transfer->begin(Phase::waiting, rank, envelope, buffer);
   transfer->mode = mode;
+  try {
+    begin_send(transfer);
+  } catch (...) {
+    abandon(transfer);
+    throw;
+  }
+  return transfer;
+}
+
+// What is thrown was thrown before the message began.
+void Core::begin_send(Transfer* transfer) {
+  const Envelope envelope{transfer->context, transfer->source, transfer->tag, 0};
   if (const Code code = why_cancelled(envelope); code != Code::ok) [[unlikely]] {
-    fail_with(transfer, code);
-    return transfer;
+    return fail_with(transfer, code);
   }
-  PeerState& to = connected(rank);
-  if (to.gone) {
-    transfer->status.code = to.failure;
-    complete(transfer);
-    return transfer;
-  }
-  if (buffer.device != nullptr && transfer->total <= to.eager_bytes && !is_read(to, *transfer))
+  PeerState& to = connected(transfer->peer);
+  if (to.gone) return fail_with(transfer, to.failure);
+  if (transfer->buffer.device != nullptr && transfer->total <= to.eager_bytes && !is_read(to, *transfer))
     is_packed(transfer);
   // Credit may have come back unseen: who only sends does not look.
   if (transfer->total <= to.eager_bytes && cost_of(transfer->total) > to.credit) poll();
   if (!to.waiting.is_empty() || to.is_recalling || !post_first(to, transfer)) {
-    list_busy(to);  // may throw: then it does not wait
+    list_busy(to);
     to.waiting.push(transfer);
     update_open(to);
   }
-  return transfer;
 }
 
 // Nobody is there to answer, or to make room; what needs neither is dropped there.
@@ -176,13 +185,14 @@ bool Core::post_eager(PeerState& peer, Transfer* transfer, bool is_charged) {
   transfer->in_flight = pins ? 1 : 0;
   // Sent to oneself, it may be confirmed inside try_post.
   transfer->phase = confirms ? Phase::unconfirmed : Phase::waiting;
-  if (!peer.link->try_post({&header, data, bytes, pins ? &transfer->pin : nullptr})) {
+  Booked booked([&] {
     peer.credit += cost;
     peer.owed += returned;
     transfer->in_flight = 0;
     transfer->phase = Phase::waiting;
+  });
+  if (!booked.holds(peer.link->try_post({&header, data, bytes, pins ? &transfer->pin : nullptr})))
     return false;
-  }
   count_sent(peer, bytes);
   if (transfer->holds) drop_held(transfer);
   if (confirms) return true;
@@ -201,10 +211,11 @@ std::span<const std::byte> Core::stage(Transfer* transfer, std::uint64_t offset,
                                        std::size_t bytes) {
   if (transfer->buffer.device != nullptr) return {transfer->bounces->memory(), bytes};
   if (transfer->staging == nullptr || transfer->staging_bytes < bytes) {
+    auto* const longer = static_cast<std::byte*>(bytes_.take(bytes));
     if (transfer->staging != nullptr) bytes_.give(transfer->staging, transfer->staging_bytes);
     transfer->holds = true;
     transfer->staging_bytes = bytes;
-    transfer->staging = static_cast<std::byte*>(bytes_.take(bytes));
+    transfer->staging = longer;
     transfer->staged = 0;
   }
   if (transfer->staged != bytes) {
@@ -245,8 +256,12 @@ void Core::drop_all_held() {
 // A receive has taken an eager message of this peer: its credit can go back.
 void Core::consumed(PeerState& peer, std::size_t bytes) {
   peer.owed += cost_of(bytes);
-  if (peer.owed >= return_from_ && peer.control_first == nullptr) [[unlikely]]
+  if (peer.owed < return_from_ || peer.control_first != nullptr) [[likely]]
+    return;
+  try {
     queue_control(peer, Kind::credit, 0, 0);
+  } catch (const std::bad_alloc&) {  // it goes with the next frame there, or after the next message
+  }
 }
 
 void Core::explain_flood(PeerState& peer) {

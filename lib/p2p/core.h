@@ -146,7 +146,6 @@ class Core final : public transport::Sink {
   void update_open(PeerState& peer);
 
   // eager.cc
-  void begin_send(Transfer* transfer);
   bool post_first(PeerState& peer, Transfer* transfer);
   void post_to_who_left(PeerState& peer, Transfer* transfer);
   bool post_eager(PeerState& peer, Transfer* transfer, bool is_charged);
@@ -155,6 +154,7 @@ class Core final : public transport::Sink {
   void drop_all_held();
   void count_sent(PeerState& peer, std::uint64_t bytes);
   void consumed(PeerState& peer, std::size_t bytes);
+  void queue_credit(PeerState& peer);
   void explain_flood(PeerState& peer);
 
   struct Path {  // by which a part of a message's data goes
@@ -224,7 +224,6 @@ class Core final : public transport::Sink {
   void end_received(int from, const transport::FrameHeader& header, Transfer* transfer);
 
   // receive.cc
-  void begin_recv(Transfer* transfer, int peer, const Envelope& envelope);
   Transfer* post_recv(int peer, const Envelope& envelope, const types::Buffer& buffer);
   void give_message(Transfer* transfer, KeptMessage* message);
   KeptMessage* peek(int peer, const Envelope& envelope, Status* status);
@@ -261,6 +260,8 @@ class Core final : public transport::Sink {
   bool is_sound_message(const transport::FrameHeader& header, std::size_t bytes) const;
   bool on_message(int from, const transport::FrameHeader& header, std::span<std::byte> payload);
   void meet(Transfer* transfer, int from, const transport::FrameHeader& header);
+  void deliver_flat(Transfer* transfer, int from, const transport::FrameHeader& header,
+                    std::span<const std::byte> payload);
   void deliver_eager(Transfer* transfer, int from, const transport::FrameHeader& header,
                      std::span<const std::byte> payload);
   void answer_eager(PeerState& peer, std::uint8_t flags, std::uint32_t id, std::size_t bytes);

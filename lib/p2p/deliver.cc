@@ -57,10 +57,14 @@ bool Core::on_message(int from, const transport::FrameHeader& header,
     return true;
   }
   const bool is_eager = header.kind == static_cast<std::uint8_t>(Kind::eager);
-  if (!is_eager || !transfer->buffer.is_contiguous()) [[unlikely]]
-    stock_for(transfer, header, payload.size());
+  if (is_eager && transfer->buffer.is_contiguous()) [[likely]] {
+    channel_.posted.remove(transfer);
+    deliver_flat(transfer, from, header, payload);
+    return true;
+  }
+  stock_for(transfer, header, payload.size());
   channel_.posted.remove(transfer);
-  if (is_eager) [[likely]] {
+  if (is_eager) {
     deliver_eager(transfer, from, header, payload);
   } else {
     match_offer(transfer, from, header, payload);
@@ -143,13 +147,20 @@ void Core::meet(Transfer* transfer, int from, const transport::FrameHeader& head
     other_calls_.meet(*transfer, theirs, gave_up);
 }
 
-void Core::deliver_eager(Transfer* transfer, int from, const transport::FrameHeader& header,
-                         std::span<const std::byte> payload) {
+inline void Core::deliver_flat(Transfer* transfer, int from, const transport::FrameHeader& header,
+                               std::span<const std::byte> payload) {
   meet(transfer, from, header);
   const auto bytes = static_cast<std::size_t>(transfer->status.bytes);
-  if (transfer->buffer.is_contiguous()) [[likely]] {
-    if (bytes > 0) std::memcpy(transfer->buffer.at(), payload.data(), bytes);
-  } else if (transfer->buffer.device != nullptr) {
+  if (bytes > 0) std::memcpy(transfer->buffer.at(), payload.data(), bytes);
+  finish_delivery(*peers_[static_cast<std::size_t>(from)], transfer, header, payload.size());
+}
+
+void Core::deliver_eager(Transfer* transfer, int from, const transport::FrameHeader& header,
+                         std::span<const std::byte> payload) {
+  if (transfer->buffer.is_contiguous()) return deliver_flat(transfer, from, header, payload);
+  meet(transfer, from, header);
+  const auto bytes = static_cast<std::size_t>(transfer->status.bytes);
+  if (transfer->buffer.device != nullptr) {
     if (bytes > 0 && transfer->buffer.device->stands_behind_caller() &&
         !flood_.has_room_for_devices(bytes_.in_use())) {
       transfer->is_unanswered = true;

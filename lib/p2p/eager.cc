@@ -93,31 +93,29 @@ Pending* Core::send(Mode mode, int rank, const Envelope& envelope, const types::
   transfer->begin(Phase::waiting, rank, envelope, buffer);
   transfer->mode = mode;
   try {
-    begin_send(transfer);
-  } catch (...) {
+    if (const Code code = why_cancelled(envelope); code != Code::ok) [[unlikely]] {
+      fail_with(transfer, code);
+      return transfer;
+    }
+    PeerState& to = connected(rank);
+    if (to.gone) {
+      fail_with(transfer, to.failure);
+      return transfer;
+    }
+    if (buffer.device != nullptr && transfer->total <= to.eager_bytes && !is_read(to, *transfer))
+      is_packed(transfer);
+    // Credit may have come back unseen: who only sends does not look.
+    if (transfer->total <= to.eager_bytes && cost_of(transfer->total) > to.credit) poll();
+    if (!to.waiting.is_empty() || to.is_recalling || !post_first(to, transfer)) {
+      list_busy(to);
+      to.waiting.push(transfer);
+      update_open(to);
+    }
+  } catch (...) {  // before anything of it was posted
     abandon(transfer);
     throw;
   }
   return transfer;
-}
-
-// What is thrown was thrown before the message began.
-void Core::begin_send(Transfer* transfer) {
-  const Envelope envelope{transfer->context, transfer->source, transfer->tag, 0};
-  if (const Code code = why_cancelled(envelope); code != Code::ok) [[unlikely]] {
-    return fail_with(transfer, code);
-  }
-  PeerState& to = connected(transfer->peer);
-  if (to.gone) return fail_with(transfer, to.failure);
-  if (transfer->buffer.device != nullptr && transfer->total <= to.eager_bytes && !is_read(to, *transfer))
-    is_packed(transfer);
-  // Credit may have come back unseen: who only sends does not look.
-  if (transfer->total <= to.eager_bytes && cost_of(transfer->total) > to.credit) poll();
-  if (!to.waiting.is_empty() || to.is_recalling || !post_first(to, transfer)) {
-    list_busy(to);
-    to.waiting.push(transfer);
-    update_open(to);
-  }
 }
 
 // Nobody is there to answer, or to make room; what needs neither is dropped there.
@@ -256,8 +254,11 @@ void Core::drop_all_held() {
 // A receive has taken an eager message of this peer: its credit can go back.
 void Core::consumed(PeerState& peer, std::size_t bytes) {
   peer.owed += cost_of(bytes);
-  if (peer.owed < return_from_ || peer.control_first != nullptr) [[likely]]
-    return;
+  if (peer.owed >= return_from_ && peer.control_first == nullptr) [[unlikely]]
+    queue_credit(peer);
+}
+
+void Core::queue_credit(PeerState& peer) {
   try {
     queue_control(peer, Kind::credit, 0, 0);
   } catch (const std::bad_alloc&) {  // it goes with the next frame there, or after the next message

@@ -11,35 +11,32 @@ Transfer* Core::post_recv(int rank, const Envelope& envelope, const types::Buffe
   Transfer* const transfer = channel_.transfers.take();
   transfer->begin(Phase::waiting, rank, envelope, buffer);
   try {
-    begin_recv(transfer, rank, envelope);
-  } catch (...) {
+    if (const Code code = why_cancelled(envelope); code != Code::ok) [[unlikely]] {
+      fail_with(transfer, code);
+      return transfer;
+    }
+    if (!channel_.unexpected.is_empty()) [[unlikely]] {
+      auto* const found = static_cast<KeptMessage*>(channel_.unexpected.find(key_of(*transfer)));
+      if (found != nullptr) {
+        stock_for(transfer, found->header, found->bytes);
+        drop_kept(found);
+        give_message(transfer, found);
+        return transfer;
+      }
+    }
+    if (rank == kAnySource) {
+      if (active_.size() != opened_.transports.size()) activate_all();
+    } else if (const PeerState& from = routed(rank); from.gone) [[unlikely]] {
+      fail_with(transfer, from.failure);
+      return transfer;
+    }
+  } catch (...) {  // before it took or posted anything
     abandon(transfer);
     throw;
   }
-  return transfer;
-}
-
-// What is thrown was thrown before it took or posted anything.
-void Core::begin_recv(Transfer* transfer, int rank, const Envelope& envelope) {
-  if (const Code code = why_cancelled(envelope); code != Code::ok) [[unlikely]] {
-    return fail_with(transfer, code);
-  }
-  if (!channel_.unexpected.is_empty()) [[unlikely]] {
-    auto* const found =
-        static_cast<KeptMessage*>(channel_.unexpected.find(key_of(*transfer)));
-    if (found != nullptr) {
-      stock_for(transfer, found->header, found->bytes);
-      drop_kept(found);
-      return give_message(transfer, found);
-    }
-  }
-  if (rank == kAnySource) {
-    if (active_.size() != opened_.transports.size()) activate_all();
-  } else if (const PeerState& from = routed(rank); from.gone) [[unlikely]] {
-    return fail_with(transfer, from.failure);
-  }
   transfer->phase = Phase::posted;
   channel_.posted.add(transfer);
+  return transfer;
 }
 
 Pending* Core::recv(int rank, const Envelope& envelope, const types::Buffer& buffer) {

@@ -226,7 +226,8 @@ class Reader {
   // Hands the next frame, which must be there, to the sink; its space is free afterwards, unless
   // it is lent or lies behind one that is. Of a long one, what is there of it: then the frame is
   // still the next. unbelieved: it lies outside the ring, or the sink does not believe it, and from
-  // now on there is none. Where the sink throws, it has not taken the frame: that is still the next.
+  // now on there is none. Where the sink throws, it has not taken the frame: that is still the
+  // next.
   Got deliver(Sink& sink) {
     LaneLine& line = *next_;
     const auto bytes = static_cast<std::uint32_t>(line.control.load(std::memory_order_relaxed));

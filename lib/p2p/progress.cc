@@ -80,10 +80,12 @@ void Core::stock() {
   channel_.transfers.stock();
 }
 
-// The same for a receive that is about to take this message.
+// The same for a receive that is about to take this message. Most are answered by nothing.
 void Core::stock_for(Transfer* transfer, const FrameHeader& header, std::size_t bytes) {
+  const bool is_eager = header.kind == static_cast<std::uint8_t>(Kind::eager);
+  if (is_eager && (header.flags & kWantsTaken) == 0 && transfer->buffer.device == nullptr) return;
   stock();
-  if (header.kind == static_cast<std::uint8_t>(Kind::offer))
+  if (!is_eager)
     transfer->key.reserve(bytes);
   else if (transfer->buffer.device != nullptr)
     bytes_.stock(1, sizeof(Bounce) + bytes);

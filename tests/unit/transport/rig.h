@@ -59,9 +59,13 @@ class Recorder final : public Sink {
   bool wants_loan(int, const FrameHeader&, std::size_t) override { return borrows; }
   bool on_lent(int from, const FrameHeader& header, std::span<std::byte> payload,
                Loan loan) override {
-    const bool is_believed = on_frame(from, header, payload);
     kept.push_back({payload, header.length, std::move(loan)});
-    return is_believed;
+    try {
+      return on_frame(from, header, payload);
+    } catch (...) {
+      kept.pop_back();
+      throw;
+    }
   }
   std::byte* place(int, const FrameHeader&, std::size_t bytes) override {
     if (!places) return nullptr;

@@ -2,14 +2,13 @@
 // are null where the rank's role has none (the entry points pass nothing for what is absent).
 #pragma once
 
-#include <cstdlib>
-#include <new>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "base/blank.h"
 #include "mpi/checks.h"
+#include "mpi/process.h"
 
 namespace tutti::mpi {
 
@@ -50,15 +49,11 @@ class TypeList {
   std::span<const types::Datatype* const> span() const { return types_; }
 
  private:
-  // The others wait for a call that finds no memory for its arguments.
   void make_room(std::size_t types) {
-    try {
+    take_for_others([&] {
       types_.reserve(types);
-    } catch (const std::bad_alloc&) {
-      std::free(std::exchange(process.reserve, nullptr));
-      types_.reserve(types);
-      keep_reserve();
-    }
+      return true;
+    });
   }
 
   const MPI_Datatype* handles_;

@@ -11,11 +11,11 @@ namespace tutti::mpi {
 
 Count indegree_of(const comm::Communicator& comm) {
   if (comm.topology == nullptr) return 0;
-  return static_cast<Count>(comm.topology->neighbours(comm.rank()).sources.size());
+  return static_cast<Count>(comm.topology->degrees(comm.rank()).in);
 }
 Count outdegree_of(const comm::Communicator& comm) {
   if (comm.topology == nullptr) return 0;
-  return static_cast<Count>(comm.topology->neighbours(comm.rank()).destinations.size());
+  return static_cast<Count>(comm.topology->degrees(comm.rank()).out);
 }
 
 types::Datatype* nothing_for(MPI_Datatype handle, bool moves_nothing) {

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "mpi/process.h"
 #include "mpi/trouble.h"
 
 namespace tutti::mpi {
@@ -45,12 +46,14 @@ struct KeptCall {
 }  // namespace
 
 Code keep_call(comm::Communicator& comm, const comm::CollCall& call, MPI_Request* request) {
-  const auto kept = std::make_shared<KeptCall>(call);
+  const auto kept = take_for_others([&] { return std::make_shared<KeptCall>(call); });
   auto prepared = comm::PersistentCollective::make(comm, kept->call);
   if (!prepared) return note(prepared);
   kept->prepared = std::move(*prepared);
-  return give_persistent(
-      comm, [kept] { return kept->prepared->start(); }, request);
+  return take_for_others([&] {
+    return give_persistent(
+        comm, [kept] { return kept->prepared->start(); }, request);
+  });
 }
 
 }  // namespace tutti::mpi

@@ -8,6 +8,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
+#include <new>
+#include <utility>
 
 #include "functions.h"
 #include "mpi/inside.h"
@@ -47,6 +50,18 @@ extern constinit Process process;
 
 // Takes `Process::reserve`, again if it was given back.
 void keep_reserve();
+// What `take` takes for a call that the others wait for: at the second attempt with the reserve.
+template <class Take>
+auto take_for_others(const Take& take) {
+  try {
+    return take();
+  } catch (const std::bad_alloc&) {
+    std::free(std::exchange(process.reserve, nullptr));
+  }
+  auto taken = take();
+  keep_reserve();
+  return taken;
+}
 
 // The communicator errors go to that belong to no communicator (MPI 5.0, 9.3): MPI_COMM_SELF; or
 // MPI_COMM_WORLD, as it was before MPI 4, where the program set a handler there only.

@@ -161,10 +161,15 @@ Result<std::unique_ptr<PersistentCollective>> PersistentCollective::make(Communi
   if (failure != call.failure) [[unlikely]]
     return make(comm, without_own_part(call, failure));
   const types::Datatype* const wider = wider_type(comm, call);
+  // What keeps it is there before it has its number.
+  auto made = take_to_join(comm, [&] {
+    auto kept = std::make_unique<Prepared>(
+        Prepared{CommRef::share(&comm), call, wider, PreparedCall(comm, call)});
+    return std::unique_ptr<PersistentCollective>(new PersistentCollective(std::move(kept)));
+  });
   TUTTI_TRY(prepared, prepare_to_start(comm, call, wider));
-  auto made =
-      std::make_unique<Prepared>(Prepared{CommRef::share(&comm), call, wider, std::move(prepared)});
-  return std::unique_ptr<PersistentCollective>(new PersistentCollective(std::move(made)));
+  made->prepared_->prepared = std::move(prepared);
+  return made;
 }
 
 PersistentCollective::PersistentCollective(std::unique_ptr<Prepared> prepared)

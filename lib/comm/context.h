@@ -86,8 +86,8 @@ class Reserve {
       keep();
       return taken;
     } catch (const std::bad_alloc&) {
-      keep();
       give_up();
+      keep();
       throw;
     }
   }

@@ -128,6 +128,16 @@ coll::Neighbours Topology::neighbours(int rank) const {
   return {sources, destinations, false};
 }
 
+Topology::Degrees Topology::degrees(int rank) const {
+  if (shape == Shape::adjacent) return {sources.size(), destinations.size()};
+  const auto at = static_cast<std::size_t>(rank);
+  const std::size_t both =
+      shape == Shape::grid
+          ? 2 * sizes.size()
+          : static_cast<std::size_t>(rank == 0 ? index[0] : index[at] - index[at - 1]);
+  return {both, both};
+}
+
 Result<void> balance_dimensions(int nodes, std::span<int> sizes) {
   int rest = nodes;
   std::size_t free = 0;

@@ -26,6 +26,11 @@ struct Topology {
 
   // Of rank `rank`, in MPI's order; below zero: nobody.
   coll::Neighbours neighbours(int rank) const;
+  // How many of these there are; allocates nothing.
+  struct Degrees {
+    std::size_t in, out;
+  };
+  Degrees degrees(int rank) const;
 };
 
 // Grids.

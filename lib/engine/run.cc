@@ -232,7 +232,10 @@ inline void Run::fail_with(Code code) {
 }
 
 void Run::fail_by(const p2p::Pending& request) {
-  if (code_ == Code::ok) failure_ = endpoint_.failure_of(request);
+  if (code_ == Code::ok) try {
+      failure_ = endpoint_.failure_of(request);
+    } catch (const std::bad_alloc&) {  // it ends so without words
+    }
   fail_with(request.status.code);
 }
 

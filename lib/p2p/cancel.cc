@@ -26,6 +26,9 @@ namespace tutti::p2p {
 
 void Core::cancel(std::uint32_t context, Code code) {
   TUTTI_CHECK(code != Code::ok, "a context is cancelled without an error");
+  // A word for each peer whose message ends here. Half of it is not done.
+  bytes_.stock(channel_.transfers.count() + channel_.unexpected.size() + channel_.taken.size(),
+               sizeof(ControlFrame));
   if (!cancel_in(context, kAnySource, code)) return;
   cancel_partitioned(context, code);
   run_completions();
@@ -84,6 +87,19 @@ void Core::cancel_transfer(Transfer* transfer, Code code) {
       work_ = true;
       return;
   }
+}
+
+// Of a receive whose sender waits for an answer.
+void Core::give_up(PeerState& peer, Transfer* transfer) {
+  queue_cut(peer, transfer->remote, 0, transfer->failure);
+  fail_with(transfer, transfer->failure);
+}
+
+// Its last frame is here: it ends well, unless its context was cancelled meanwhile.
+void Core::end_answered(Transfer* transfer) {
+  if (transfer->failure != Code::ok) [[unlikely]]
+    transfer->status.code = transfer->failure;
+  complete(transfer);
 }
 
 // Those that are being brought end with that (on_brought). What a matched probe took stays, without

@@ -109,6 +109,7 @@ class Core final : public transport::Sink {
 
  private:
   friend class PartitionedHalf;
+  friend class TransferPool;
   friend class DeviceReads;
   class OwnFrames final : public FrameHandler {
    public:
@@ -153,6 +154,7 @@ class Core final : public transport::Sink {
   void drop_all_held();
   void count_sent(PeerState& peer, std::uint64_t bytes);
   void consumed(PeerState& peer, std::size_t bytes);
+  void queue_credit(PeerState& peer);
   void explain_flood(PeerState& peer);
 
   struct Path {  // by which a part of a message's data goes
@@ -196,13 +198,14 @@ class Core final : public transport::Sink {
   static void note_offer(Transfer* transfer, const transport::FrameHeader& header,
                          std::span<const std::byte> key);
   void answer(Transfer* transfer);
+  void answer_or_keep(Transfer* transfer);
   BlobView key_for(PeerState& peer, Transfer* transfer);
   void pay_back_key(int from, std::size_t bytes);
   Ways::Way way_for(PeerState& peer, Transfer* transfer);
   bool start_get(PeerState& peer, Transfer* transfer);
   bool get_part(PeerState& peer, Transfer* transfer);
   int pump_gets();
-  void give_up_getting(PeerState& peer, Transfer* transfer);
+  void go_on_getting(Transfer* transfer);
   void grant(PeerState& peer, Transfer* transfer);
   bool on_grant(int from, const transport::FrameHeader& header);
   void on_taken(int from, const transport::FrameHeader& header);
@@ -245,12 +248,8 @@ class Core final : public transport::Sink {
   }
   bool cancel_in(std::uint32_t context, int source, Code code);
   void cancel_transfer(Transfer* transfer, Code code);
-  // Its last frame is here: it ends well, unless its context was cancelled meanwhile.
-  void end_answered(Transfer* transfer) {
-    if (transfer->failure != Code::ok) [[unlikely]]
-      transfer->status.code = transfer->failure;
-    complete(transfer);
-  }
+  void give_up(PeerState& peer, Transfer* transfer);
+  void end_answered(Transfer* transfer);
   void cancel_kept(std::uint32_t context, int source, Code code);
   void refuse(int from, const transport::FrameHeader& header, std::size_t bytes, Code code);
   void queue_cut(PeerState& peer, std::uint32_t id, std::uint64_t sent, Code code);
@@ -261,6 +260,8 @@ class Core final : public transport::Sink {
   bool is_sound_message(const transport::FrameHeader& header, std::size_t bytes) const;
   bool on_message(int from, const transport::FrameHeader& header, std::span<std::byte> payload);
   void meet(Transfer* transfer, int from, const transport::FrameHeader& header);
+  void deliver_flat(Transfer* transfer, int from, const transport::FrameHeader& header,
+                    std::span<const std::byte> payload);
   void deliver_eager(Transfer* transfer, int from, const transport::FrameHeader& header,
                      std::span<const std::byte> payload);
   void answer_eager(PeerState& peer, std::uint8_t flags, std::uint32_t id, std::size_t bytes);
@@ -276,6 +277,10 @@ class Core final : public transport::Sink {
   static void on_brought(Pending* self);
 
   // progress.cc
+  void stock();
+  void stock_for(Transfer* transfer, const FrameHeader& header, std::size_t bytes);
+  void make_room_for(std::size_t transfers);
+  void abandon(Transfer* transfer);
   void complete(Transfer* transfer);
   void fail_with(Transfer* transfer, Code code);
   void run_completions();

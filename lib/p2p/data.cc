@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "p2p/core.h"
+#include "p2p/keep_those.h"
 
 namespace tutti::p2p {
 namespace {
@@ -117,14 +118,17 @@ int Core::pump_data(Transfer* transfer) {
     const std::byte* const data = lies_flat ? transfer->buffer.at() + transfer->moved
                                             : stage(transfer, transfer->moved, bytes).data();
     if (lies_flat) ++transfer->in_flight;
+    Booked booked([&] {
+      if (lies_flat) --transfer->in_flight;
+    });
     const types::Device* const device = transfer->buffer.device;
-    if (path->link->try_post({&header, data, bytes, lies_flat ? &transfer->pin : nullptr,
-                              transfer->buffer.kind(), device == nullptr ? 0 : device->number()})) {
+    if (booked.holds(path->link->try_post(
+            {&header, data, bytes, lies_flat ? &transfer->pin : nullptr, transfer->buffer.kind(),
+             device == nullptr ? 0 : device->number()}))) {
       transfer->staged = 0;
       transfer->moved += bytes;
       ++posted;
     } else {
-      if (lies_flat) --transfer->in_flight;
       *path->full_in_round = rounds_;
     }
     ++to.turns;

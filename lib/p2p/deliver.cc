@@ -13,15 +13,17 @@ constexpr std::uint64_t kMostBytes = std::numeric_limits<types::Count>::max();
 }  // namespace
 
 bool Core::on_frame(int from, const transport::FrameHeader& header, std::span<std::byte> payload) {
-  PeerState& sender = peer(from);
-  sender.credit += header.aux;
   // The kinds that carry messages are tried first, for speed; the others are looked up.
   const auto kind = static_cast<Kind>(header.kind);
   if (kind == Kind::eager || kind == Kind::offer) [[likely]]
     return on_message(from, header, payload);
-  if (kind == Kind::data) return on_data(from, header, payload);
+  stock();
   FrameHandler* const handler = frames_.find(header.kind);
-  return handler != nullptr && handler->on_frame(from, header, payload);
+  const bool is_believed = kind == Kind::data
+                               ? on_data(from, header, payload)
+                               : handler != nullptr && handler->on_frame(from, header, payload);
+  peer(from).credit += header.aux;  // behind what may throw: the frame comes again then
+  return is_believed;
 }
 
 // A source is a place in a team, or, marked, a rank of the job (comm/meeting.cc). An eager
@@ -40,6 +42,8 @@ bool Core::on_message(int from, const transport::FrameHeader& header,
   if (!is_sound_message(header, payload.size())) [[unlikely]]
     return false;
   PeerState& sender = peer(from);
+  if (header.flags != 0) [[unlikely]]
+    stock();                                    // who sent it is answered
   if (sender.placed != nullptr) [[unlikely]] {  // matched when place() was asked
     Transfer* const transfer = sender.placed;
     if (payload.data() != transfer->buffer.at()) return false;  // it was asked for another one
@@ -47,10 +51,20 @@ bool Core::on_message(int from, const transport::FrameHeader& header,
     finish_delivery(sender, transfer, header, payload.size());
     return true;
   }
-  Transfer* const transfer = static_cast<Transfer*>(channel_.posted.take(key_of(header)));
+  Transfer* const transfer = static_cast<Transfer*>(channel_.posted.find(key_of(header)));
   if (transfer == nullptr) {
     keep(from, header, payload);
-  } else if (header.kind == static_cast<std::uint8_t>(Kind::eager)) [[likely]] {
+    return true;
+  }
+  const bool is_eager = header.kind == static_cast<std::uint8_t>(Kind::eager);
+  if (is_eager && transfer->buffer.is_contiguous()) [[likely]] {
+    channel_.posted.remove(transfer);
+    deliver_flat(transfer, from, header, payload);
+    return true;
+  }
+  stock_for(transfer, header, payload.size());
+  channel_.posted.remove(transfer);
+  if (is_eager) {
     deliver_eager(transfer, from, header, payload);
   } else {
     match_offer(transfer, from, header, payload);
@@ -115,6 +129,7 @@ Memory Core::place_any(int from, const transport::FrameHeader& header, std::size
 // Ties a receive to the message that it takes: its status, and how many bytes will come.
 void Core::meet(Transfer* transfer, int from, const transport::FrameHeader& header) {
   transfer->peer = from;
+  peers_[static_cast<std::size_t>(from)]->credit += header.aux;
   Status& status = transfer->status;
   status.source = static_cast<int>(header.source);
   status.tag = header.tag;
@@ -132,13 +147,20 @@ void Core::meet(Transfer* transfer, int from, const transport::FrameHeader& head
     other_calls_.meet(*transfer, theirs, gave_up);
 }
 
-void Core::deliver_eager(Transfer* transfer, int from, const transport::FrameHeader& header,
-                         std::span<const std::byte> payload) {
+inline void Core::deliver_flat(Transfer* transfer, int from, const transport::FrameHeader& header,
+                               std::span<const std::byte> payload) {
   meet(transfer, from, header);
   const auto bytes = static_cast<std::size_t>(transfer->status.bytes);
-  if (transfer->buffer.is_contiguous()) [[likely]] {
-    if (bytes > 0) std::memcpy(transfer->buffer.at(), payload.data(), bytes);
-  } else if (transfer->buffer.device != nullptr) {
+  if (bytes > 0) std::memcpy(transfer->buffer.at(), payload.data(), bytes);
+  finish_delivery(*peers_[static_cast<std::size_t>(from)], transfer, header, payload.size());
+}
+
+void Core::deliver_eager(Transfer* transfer, int from, const transport::FrameHeader& header,
+                         std::span<const std::byte> payload) {
+  if (transfer->buffer.is_contiguous()) return deliver_flat(transfer, from, header, payload);
+  meet(transfer, from, header);
+  const auto bytes = static_cast<std::size_t>(transfer->status.bytes);
+  if (transfer->buffer.device != nullptr) {
     if (bytes > 0 && transfer->buffer.device->stands_behind_caller() &&
         !flood_.has_room_for_devices(bytes_.in_use())) {
       transfer->is_unanswered = true;
@@ -157,16 +179,17 @@ void Core::deliver_eager(Transfer* transfer, int from, const transport::FrameHea
 
 void Core::finish_delivery(PeerState& peer, Transfer* transfer,
                            const transport::FrameHeader& header, std::size_t bytes) {
-  answer_eager(peer, header.flags, high_of(header.cookie), bytes);
+  if (header.flags == 0) [[likely]]
+    consumed(peer, bytes);
+  else
+    answer_eager(peer, header.flags, high_of(header.cookie), bytes);
   complete(transfer);
 }
 
 // Its sender may send more, and is told if it waits for that.
 void Core::answer_eager(PeerState& peer, std::uint8_t flags, std::uint32_t id, std::size_t bytes) {
-  if ((flags & kOwesNothing) == 0) [[likely]]
-    consumed(peer, bytes);
-  if ((flags & kWantsTaken) != 0) [[unlikely]]
-    queue_control(peer, Kind::taken, 0, id);
+  if ((flags & kOwesNothing) == 0) consumed(peer, bytes);
+  if ((flags & kWantsTaken) != 0) queue_control(peer, Kind::taken, 0, id);
 }
 
 }  // namespace tutti::p2p

@@ -136,7 +136,7 @@ void DeviceReads::end(PeerState& from, Transfer* transfer) {
     return from.gone ? core_.complete(transfer) : core_.end_answered(transfer);
   }
   if (from.gone) return core_.fail_with(transfer, from.failure);
-  if (transfer->failure != Code::ok) return core_.give_up_getting(from, transfer);
+  if (transfer->failure != Code::ok) return core_.give_up(from, transfer);
   transfer->source_memory.reset();
   end_judged(from, transfer, false);
   core_.grant(from, transfer);

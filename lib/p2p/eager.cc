@@ -8,11 +8,13 @@
 // short that keeping it takes no more than keeping an offer goes along with the asking.
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "base/log.h"
 #include "p2p/core.h"
 #include "p2p/device_reads.h"
+#include "p2p/keep_those.h"
 
 namespace tutti::p2p {
 namespace {
@@ -67,14 +69,15 @@ std::uint32_t Core::try_send(int rank, const Envelope& envelope, const void* dat
   const std::uint32_t returned = header.aux;
   peer->credit -= cost;
   peer->owed -= returned;
-  if (peer->link->try_post({&header, static_cast<const std::byte*>(data), bytes, nullptr}))
-      [[likely]] {
-    count_sent(*peer, bytes);
-    return number;
-  }
-  peer->credit += cost;
-  peer->owed += returned;
-  return 0;
+  Booked booked([&] {
+    peer->credit += cost;
+    peer->owed += returned;
+  });
+  const transport::FrameView frame{&header, static_cast<const std::byte*>(data), bytes, nullptr};
+  if (!booked.holds(peer->link->try_post(frame))) [[unlikely]]
+    return 0;
+  count_sent(*peer, bytes);
+  return number;
 }
 
 // A message to ourselves is nothing that a link tells of: a thread of ours may sleep until it
@@ -89,24 +92,28 @@ Pending* Core::send(Mode mode, int rank, const Envelope& envelope, const types::
   Transfer* const transfer = channel_.transfers.take();
   transfer->begin(Phase::waiting, rank, envelope, buffer);
   transfer->mode = mode;
-  if (const Code code = why_cancelled(envelope); code != Code::ok) [[unlikely]] {
-    fail_with(transfer, code);
-    return transfer;
-  }
-  PeerState& to = connected(rank);
-  if (to.gone) {
-    transfer->status.code = to.failure;
-    complete(transfer);
-    return transfer;
-  }
-  if (buffer.device != nullptr && transfer->total <= to.eager_bytes && !is_read(to, *transfer))
-    is_packed(transfer);
-  // Credit may have come back unseen: who only sends does not look.
-  if (transfer->total <= to.eager_bytes && cost_of(transfer->total) > to.credit) poll();
-  if (!to.waiting.is_empty() || to.is_recalling || !post_first(to, transfer)) {
-    list_busy(to);  // may throw: then it does not wait
-    to.waiting.push(transfer);
-    update_open(to);
+  try {
+    if (const Code code = why_cancelled(envelope); code != Code::ok) [[unlikely]] {
+      fail_with(transfer, code);
+      return transfer;
+    }
+    PeerState& to = connected(rank);
+    if (to.gone) {
+      fail_with(transfer, to.failure);
+      return transfer;
+    }
+    if (buffer.device != nullptr && transfer->total <= to.eager_bytes && !is_read(to, *transfer))
+      is_packed(transfer);
+    // Credit may have come back unseen: who only sends does not look.
+    if (transfer->total <= to.eager_bytes && cost_of(transfer->total) > to.credit) poll();
+    if (!to.waiting.is_empty() || to.is_recalling || !post_first(to, transfer)) {
+      list_busy(to);
+      to.waiting.push(transfer);
+      update_open(to);
+    }
+  } catch (...) {  // before anything of it was posted
+    abandon(transfer);
+    throw;
   }
   return transfer;
 }
@@ -176,13 +183,14 @@ bool Core::post_eager(PeerState& peer, Transfer* transfer, bool is_charged) {
   transfer->in_flight = pins ? 1 : 0;
   // Sent to oneself, it may be confirmed inside try_post.
   transfer->phase = confirms ? Phase::unconfirmed : Phase::waiting;
-  if (!peer.link->try_post({&header, data, bytes, pins ? &transfer->pin : nullptr})) {
+  Booked booked([&] {
     peer.credit += cost;
     peer.owed += returned;
     transfer->in_flight = 0;
     transfer->phase = Phase::waiting;
+  });
+  if (!booked.holds(peer.link->try_post({&header, data, bytes, pins ? &transfer->pin : nullptr})))
     return false;
-  }
   count_sent(peer, bytes);
   if (transfer->holds) drop_held(transfer);
   if (confirms) return true;
@@ -201,10 +209,11 @@ std::span<const std::byte> Core::stage(Transfer* transfer, std::uint64_t offset,
                                        std::size_t bytes) {
   if (transfer->buffer.device != nullptr) return {transfer->bounces->memory(), bytes};
   if (transfer->staging == nullptr || transfer->staging_bytes < bytes) {
+    auto* const longer = static_cast<std::byte*>(bytes_.take(bytes));
     if (transfer->staging != nullptr) bytes_.give(transfer->staging, transfer->staging_bytes);
     transfer->holds = true;
     transfer->staging_bytes = bytes;
-    transfer->staging = static_cast<std::byte*>(bytes_.take(bytes));
+    transfer->staging = longer;
     transfer->staged = 0;
   }
   if (transfer->staged != bytes) {
@@ -246,7 +255,14 @@ void Core::drop_all_held() {
 void Core::consumed(PeerState& peer, std::size_t bytes) {
   peer.owed += cost_of(bytes);
   if (peer.owed >= return_from_ && peer.control_first == nullptr) [[unlikely]]
+    queue_credit(peer);
+}
+
+void Core::queue_credit(PeerState& peer) {
+  try {
     queue_control(peer, Kind::credit, 0, 0);
+  } catch (const std::bad_alloc&) {  // it goes with the next frame there, or after the next message
+  }
 }
 
 void Core::explain_flood(PeerState& peer) {

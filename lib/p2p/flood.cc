@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <new>
 #include <set>
 #include <vector>
 
@@ -86,13 +87,21 @@ void Flood::add(const KeptMessage& message, const MatchQueue& kept, std::uint64_
   if (messages_ < from_ && bytes_ < from_ * kBytesEach) [[likely]]
     return;
   from_ = 0;  // once
-  wireup_.remark(describe(kept, received));
+  try {
+    wireup_.remark(describe(kept, received));
+  } catch (const std::bad_alloc&) {  // then nobody is told
+  }
 }
 
 bool Flood::has_room(std::uint64_t bytes) {
   if (bytes <= budget_ || is_budget_known_) return bytes <= budget_;
+  std::uint64_t left = 0;
+  try {
+    left = topo::memory_left();
+  } catch (const std::bad_alloc&) {  // not even to ask
+    return false;
+  }
   is_budget_known_ = true;
-  const std::uint64_t left = topo::memory_left();
   budget_ =
       std::max(budget_, left / kMemoryPart / static_cast<std::uint64_t>(wireup_.local_size()));
   return bytes <= budget_;

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "p2p/core.h"
 #include "p2p/device_reads.h"
+#include "p2p/keep_those.h"
 
 namespace tutti::p2p {
 
@@ -60,9 +61,9 @@ Core::Posted Core::post_frame(int rank, const transport::FrameHeader& header,
   const std::uint32_t returned = std::min(to.owed, kMostReturned);
   sent.aux = static_cast<std::uint16_t>(returned);
   to.owed -= returned;  // before: a link to oneself delivers inside try_post
-  if (to.link->try_post({&sent, payload.data(), payload.size(), nullptr})) return Posted::yes;
-  to.owed += returned;
-  return Posted::full;
+  Booked booked([&] { to.owed += returned; });
+  const bool is_posted = to.link->try_post({&sent, payload.data(), payload.size(), nullptr});
+  return booked.holds(is_posted) ? Posted::yes : Posted::full;
 }
 
 }  // namespace tutti::p2p

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "p2p/core.h"
 
@@ -14,22 +15,27 @@ constexpr std::uint64_t kMostBrought = 1 << 20;
 
 }  // namespace
 
-// No receive matches yet: kept in the order of arrival.
+// No receive matches yet: kept in the order of arrival. All memory it needs is taken first.
 void Core::keep(int from, const transport::FrameHeader& header,
                 std::span<const std::byte> payload) {
   const auto source = static_cast<int>(header.source);
   if (const Code code = channel_.cancelled.why(header.context, source); code != Code::ok)
       [[unlikely]] {
+    stock();
     if (is_meeting(header.context)) cancel_stream(from, payload, code);
-    return refuse(from, header, payload.size(), code);
+    refuse(from, header, payload.size(), code);
+    peer(from).credit += header.aux;
+    return;
   }
   const bool is_brought = may_bring(header);
+  if (is_brought) channel_.transfers.stock().key.reserve(payload.size());
   const std::size_t bytes = is_brought ? header.length : payload.size();
   KeptMessage* const message = new (bytes_.take(sizeof(KeptMessage) + bytes)) KeptMessage;
   message->context = header.context;
   message->source = static_cast<int>(header.source);
   message->tag = header.tag;
   message->header = header;
+  peer(from).credit += std::exchange(message->header.aux, std::uint16_t{0});
   message->from = from;
   message->bytes = static_cast<std::uint32_t>(bytes);
   if (is_brought)

@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <bit>
 #include <initializer_list>
+#include <new>
 #include <utility>
 
 namespace tutti::p2p {
-namespace {
-constexpr std::size_t kFirstBuckets = 64;  // at least
-}
 
 std::size_t MatchQueue::bucket_of(const MatchKey& key) const {
   // Multiply and fold: the tags of a program are often consecutive or share low bits.
@@ -32,7 +30,7 @@ void MatchQueue::link(MatchNode* node) {
 
 void MatchQueue::add_to_index(MatchNode* node) {
   ++shapes_[node->source == kAnySource][node->tag == kAnyTag];
-  if (size_ > buckets_.size()) return fill_index();
+  if (size_ > buckets_.size() && add_buckets()) return link_all();
   link(node);
 }
 
@@ -43,13 +41,22 @@ void MatchQueue::make_index() {
   asked_ = 0;
   for (MatchNode* each = oldest_; each != nullptr; each = each->newer)
     ++shapes_[each->source == kAnySource][each->tag == kAnyTag];
-  fill_index();
+  if (size_ > buckets_.size()) add_buckets();
+  link_all();
 }
 
-// The buckets are empty or too few.
-void MatchQueue::fill_index() {
-  const std::size_t wanted = std::bit_ceil(std::max(size_, kFirstBuckets));
-  if (wanted > buckets_.size()) std::vector<Bucket>(wanted).swap(buckets_);
+// As many as there are nodes, all of them empty. False: there is no memory for so many, and those
+// that there are get long.
+bool MatchQueue::add_buckets() {
+  try {
+    std::vector<Bucket>(std::bit_ceil(size_)).swap(buckets_);
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+void MatchQueue::link_all() {
   for (MatchNode* each = oldest_; each != nullptr; each = each->newer) link(each);
 }
 

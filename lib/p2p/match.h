@@ -8,7 +8,7 @@
 // at four keys and takes the oldest stamp, so a thousand posted receives cost what ten do, and the
 // order of MPI 5.0, 3.5 is kept exactly.
 //
-// Single thread (the gate). Nodes are the caller's; a queue never frees one.
+// Single thread (the gate). Nodes are the caller's; a queue never frees one, and throws nothing.
 #pragma once
 
 #include <algorithm>
@@ -102,6 +102,7 @@ class MatchQueue {
   MatchNode* first_with(const MatchKey& key) const;
 
  private:
+  static constexpr std::size_t kFirstBuckets = 64;
   static constexpr int kPatience = 512;         // nodes walked past in all
   static constexpr int kCheapWalk = 8;          // nodes: a walk that costs no patience
   static constexpr std::uint64_t kRarely = 16;  // nodes that came for one look into the index
@@ -117,7 +118,8 @@ class MatchQueue {
   void add_to_index(MatchNode* node);
   void remove_from_index(MatchNode* node);
   void link(MatchNode* node);
-  void fill_index();
+  void link_all();
+  bool add_buckets();
   std::size_t bucket_of(const MatchKey& key) const;
 
   MatchNode* oldest_ = nullptr;
@@ -132,7 +134,8 @@ class MatchQueue {
   std::uint64_t indexed_from_ = 0;  // the last stamp given before
   std::uint64_t asked_ = 0;         // how often the index was
   std::size_t shapes_[2][2] = {};
-  std::vector<Bucket> buckets_;  // a power of two, at least size_
+  // A power of two, at least size_ where there is memory for so many.
+  std::vector<Bucket> buckets_ = std::vector<Bucket>(kFirstBuckets);
 };
 
 // Receives that wait for a message.

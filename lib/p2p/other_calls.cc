@@ -1,6 +1,7 @@
 // Calls that differ, in words.
 #include "p2p/other_calls.h"
 
+#include <new>
 #include <utility>
 
 #include "base/differing_calls.h"
@@ -27,8 +28,11 @@ void OtherCalls::meet(Transfer& transfer, std::uint32_t theirs, GaveUp gave_up) 
   if (!is_failure && wish == "warn" && std::exchange(has_warned_, true)) return;
   transfer.other_call = theirs;
   transfer.gave_up = gave_up;
-  if (!is_failure && wish == "warn")
-    return log::warn(describe_mismatch(transfer) + " (TUTTI_MISMATCH=warn: the job goes on)");
+  if (!is_failure && wish == "warn") try {
+      return log::warn(describe_mismatch(transfer) + " (TUTTI_MISMATCH=warn: the job goes on)");
+    } catch (const std::bad_alloc&) {  // the message is here, told or not
+      return;
+    }
   transfer.status.bytes = 0;
   transfer.status.code = gave_up == GaveUp::lost_peer ? Code::proc_aborted : Code::other;
 }

@@ -7,6 +7,7 @@
 #include "p2p/addresses.h"
 #include "p2p/core.h"
 #include "p2p/device_reads.h"
+#include "p2p/keep_those.h"
 
 namespace tutti::p2p {
 
@@ -20,6 +21,7 @@ Core::Core(wireup::Wireup& wireup, const Knobs& knobs)
   constexpr std::uint64_t kMostUnits = 0x7fffffff;
   window_ = static_cast<std::uint32_t>(std::min(unexpected / kCreditUnit, kMostUnits));
   return_from_ = std::min(std::max(window_ / 4, 1U), kMostReturned);
+  busy_.reserve(2 * peers_.size());  // pump() adds before it removes; not touched before
   const auto added = frames_.add(kOwnKinds, own_frames_);
   TUTTI_CHECK(added.has_value(), added.error().text);
 }
@@ -67,6 +69,7 @@ Result<BlobView> Core::address_of(const PeerState& peer, std::size_t index) {
 
 // The table moves, what it points at stays: nobody keeps a place in it.
 void Core::grow() {
+  make_room(busy_, 2 * static_cast<std::size_t>(wireup_.known()));
   peers_.resize(static_cast<std::size_t>(wireup_.known()));
 }
 
@@ -91,16 +94,18 @@ Result<void> Core::route(PeerState& peer) {
   peer.traits = picked.ordered.traits;
   const auto wanted = static_cast<std::size_t>(knobs_.integer("TUTTI_EAGER_BYTES"));
   peer.eager_bytes = std::min(wanted > 0 ? wanted : peer.traits.eager_bytes, peer.traits.max_frame);
-  peer.routed = true;
   if (log::explains())
     log::explain("link to rank " + std::to_string(peer.rank) + ": " +
                  opened_.transports[peer.transport]->name() + " (" + peer.traits.why + ")");
+  peer.bulk.clear();  // of an attempt that found no memory
+  peer.readers.clear();
   activate(peer.transport);
   for (transport::Picked& each : picked.bulk) {
     activate(each.index);
     peer.bulk.push_back({std::move(each), nullptr});
   }
   for (transport::Picked& each : picked.readers) peer.readers.push_back({std::move(each), nullptr});
+  peer.routed = true;
   return {};
 }
 
@@ -186,9 +191,11 @@ void Core::drop_links(PeerState& peer) {
 // Ends everything that needs this peer. What it sent in full can still be received.
 void Core::lose(PeerState& peer, const Error& why) {
   if (peer.gone) return;
+  stock();
+  const Code failure = why.code == Code::ok ? Code::proc_aborted : why.code;
+  loss_ = {failure, why.text};
   peer.gone = true;
-  peer.failure = why.code == Code::ok ? Code::proc_aborted : why.code;
-  loss_ = {peer.failure, why.text};
+  peer.failure = failure;
   if (!peer.left) tell({Happening::What::peer_lost, peer.rank, 0, 0});
   peer.placed = nullptr;
   update_open(peer);

@@ -4,6 +4,7 @@
 #include <bit>
 #include <new>
 
+#include "base/check.h"
 #include "p2p/core.h"
 #include "p2p/transfer.h"
 
@@ -51,11 +52,22 @@ void BytePool::give(void* block, std::size_t bytes) {
   kept_ += size;
 }
 
+void BytePool::stock(std::size_t count, std::size_t bytes) {
+  const std::size_t kind = class_of(bytes);
+  TUTTI_CHECK(kind < kClasses, "blocks of that size are not kept");
+  for (Free** each = &free_[kind]; count > 0; --count, each = &(*each)->next) {
+    if (*each != nullptr) continue;
+    *each = new (::operator new(kSmallest << kind)) Free{nullptr};
+    kept_ += kSmallest << kind;
+  }
+}
+
 TransferPool::TransferPool(Core* core) : core_(core) {}
 TransferPool::~TransferPool() = default;
 
 void TransferPool::extend() {
   free_.reserve(count() + kSlab);  // give() finds room
+  core_->make_room_for(count() + kSlab);
   slabs_.push_back(std::make_unique<Transfer[]>(kSlab));
   const std::uint32_t first = count() - kSlab;
   for (std::uint32_t i = kSlab; i-- > 0;) {
@@ -66,6 +78,12 @@ void TransferPool::extend() {
     each.pin.fire = &Core::on_pin;
     free_.push_back(&each);
   }
+}
+
+Transfer& TransferPool::stock() {
+  if (free_.empty()) [[unlikely]]
+    extend();
+  return *free_.back();
 }
 
 Transfer* TransferPool::take() {

@@ -29,6 +29,8 @@ class BytePool {
 
   void* take(std::size_t bytes);
   void give(void* block, std::size_t bytes);  // with the size it was taken with
+  // So many blocks of that size, of at most 128 KiB, are there for the next who take some.
+  void stock(std::size_t count, std::size_t bytes);
   std::size_t kept() const { return kept_; }
   std::size_t in_use() const { return in_use_; }
 
@@ -49,6 +51,8 @@ class TransferPool {
   ~TransferPool();
 
   Transfer* take();
+  // That take() gives next: it finds one.
+  Transfer& stock();
   void give(Transfer* transfer);
   // The transfer with this number, free or not; null for a number never given out.
   Transfer* find(std::uint32_t id) const;

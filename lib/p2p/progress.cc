@@ -72,6 +72,38 @@ void Core::active() {
   waiter_->busy();
 }
 
+// Takes what a step may need to end: words for peers, a request. Called before anything is changed;
+// who then does that throws nothing behind it.
+void Core::stock() {
+  constexpr std::size_t kWords = 4;
+  bytes_.stock(kWords, sizeof(ControlFrame));
+  channel_.transfers.stock();
+}
+
+// The same for a receive that is about to take this message. Most are answered by nothing.
+void Core::stock_for(Transfer* transfer, const FrameHeader& header, std::size_t bytes) {
+  const bool is_eager = header.kind == static_cast<std::uint8_t>(Kind::eager);
+  if (is_eager && (header.flags & kWantsTaken) == 0 && transfer->buffer.device == nullptr) return;
+  stock();
+  if (!is_eager)
+    transfer->key.reserve(bytes);
+  else if (transfer->buffer.device != nullptr)
+    bytes_.stock(1, sizeof(Bounce) + bytes);
+}
+
+// There are that many requests: the lists of what is to be done for each have room.
+void Core::make_room_for(std::size_t transfers) {
+  make_room(matched_, transfers);
+  make_room(getting_, 2 * transfers);  // pump_gets() adds before it removes
+  make_room(sending_, transfers);
+}
+
+// What was thrown before anybody knew of this request: it ends when nothing works for it.
+void Core::abandon(Transfer* transfer) {
+  transfer->detached = true;
+  complete(transfer);
+}
+
 void Core::complete(Transfer* transfer) {
   if (transfer->holds && !drop_held(transfer)) [[unlikely]]
     return;
@@ -224,23 +256,15 @@ bool Core::post_control(PeerState& peer, ControlFrame* control) {
   const transport::FrameHeader header = control->header;
   // Off the line first: sent to oneself, it may queue another inside try_post.
   peer.control_first = control->next;
-  const auto put_back = [&] {
+  Booked booked([&] {
     peer.owed += returned;
     if (peer.control_first == nullptr) peer.control_last = control;
     control->next = peer.control_first;
     peer.control_first = control;
-  };
-  try {
-    if (peer.link->try_post({&header, nullptr, 0, nullptr})) {
-      bytes_.give(control, sizeof(ControlFrame));
-      return true;
-    }
-  } catch (...) {
-    put_back();
-    throw;
-  }
-  put_back();
-  return false;
+  });
+  if (!booked.holds(peer.link->try_post({&header, nullptr, 0, nullptr}))) return false;
+  bytes_.give(control, sizeof(ControlFrame));
+  return true;
 }
 
 void Core::drop_control(PeerState& peer) {

@@ -27,6 +27,7 @@ void Core::cancel(Pending* request) {
     }
     case Phase::offered:
     case Phase::unconfirmed: {
+      stock();
       PeerState& to = peer(transfer->peer);
       if (to.gone) return;
       transfer->is_asked_back = true;
@@ -44,14 +45,14 @@ void Core::queue_recall(PeerState& to, std::uint64_t cookie) {
 }
 
 Pending* Core::recall(int rank, std::uint32_t number) {
+  stock();
   Transfer* const transfer = channel_.transfers.take();
   transfer->begin(Phase::unconfirmed, rank, {kNoContext, 0, 0, 0}, {});
   PeerState& to = peer(rank);
-  if (to.gone || to.left) {
+  if (to.gone || to.left)
     complete(transfer);
-    return transfer;
-  }
-  queue_recall(to, cookie_of(transfer->id, number));
+  else
+    queue_recall(to, cookie_of(transfer->id, number));
   return transfer;
 }
 
@@ -82,7 +83,7 @@ bool Core::is_recalled(const KeptMessage& message, int from, std::uint32_t numbe
 }
 
 void Core::give_back(KeptMessage* message, std::uint32_t id) {
-  drop_kept(message);
+  drop_kept(message);  // behind stock(), as of every frame that asks for something
   const bool is_eager = message->header.kind == static_cast<std::uint8_t>(Kind::eager);
   PeerState& sender = peer(message->from);
   if (is_eager && (message->header.flags & kOwesNothing) == 0) consumed(sender, message->bytes);

@@ -10,23 +10,29 @@ namespace tutti::p2p {
 Transfer* Core::post_recv(int rank, const Envelope& envelope, const types::Buffer& buffer) {
   Transfer* const transfer = channel_.transfers.take();
   transfer->begin(Phase::waiting, rank, envelope, buffer);
-  if (const Code code = why_cancelled(envelope); code != Code::ok) [[unlikely]] {
-    fail_with(transfer, code);
-    return transfer;
-  }
-  if (!channel_.unexpected.is_empty()) [[unlikely]] {
-    MatchNode* const found = channel_.unexpected.find(key_of(*transfer));
-    if (found != nullptr) {
-      drop_kept(found);
-      give_message(transfer, static_cast<KeptMessage*>(found));
+  try {
+    if (const Code code = why_cancelled(envelope); code != Code::ok) [[unlikely]] {
+      fail_with(transfer, code);
       return transfer;
     }
-  }
-  if (rank == kAnySource) {
-    if (active_.size() != opened_.transports.size()) activate_all();
-  } else if (const PeerState& from = routed(rank); from.gone) [[unlikely]] {
-    fail_with(transfer, from.failure);
-    return transfer;
+    if (!channel_.unexpected.is_empty()) [[unlikely]] {
+      auto* const found = static_cast<KeptMessage*>(channel_.unexpected.find(key_of(*transfer)));
+      if (found != nullptr) {
+        stock_for(transfer, found->header, found->bytes);
+        drop_kept(found);
+        give_message(transfer, found);
+        return transfer;
+      }
+    }
+    if (rank == kAnySource) {
+      if (active_.size() != opened_.transports.size()) activate_all();
+    } else if (const PeerState& from = routed(rank); from.gone) [[unlikely]] {
+      fail_with(transfer, from.failure);
+      return transfer;
+    }
+  } catch (...) {  // before it took or posted anything
+    abandon(transfer);
+    throw;
   }
   transfer->phase = Phase::posted;
   channel_.posted.add(transfer);
@@ -37,22 +43,28 @@ Pending* Core::recv(int rank, const Envelope& envelope, const types::Buffer& buf
   return post_recv(rank, envelope, buffer);
 }
 
-// What is thrown leaves nothing posted.
+// What is thrown leaves nothing posted; a message that has met it is waited for all the same.
 Status Core::recv_now(int rank, const Envelope& envelope, const types::Buffer& buffer) {
   Transfer* const transfer = post_recv(rank, envelope, buffer);
-  try {
-    if (!transfer->done) wait_for(transfer->done);
-  } catch (...) {
-    cancel(transfer);  // if no message has met it
-    release(transfer);
-    throw;
-  }
+  while (!transfer->done) try {
+      wait_for(transfer->done);
+    } catch (const std::bad_alloc&) {
+      cancel(transfer);  // if no message has met it
+      if (transfer->status.cancelled) {
+        release(transfer);
+        throw;
+      }
+    } catch (...) {
+      cancel(transfer);
+      release(transfer);
+      throw;
+    }
   const Status status = transfer->status;
   channel_.transfers.give(transfer);
   return status;
 }
 
-// Hands a kept message to the receive that takes it, and forgets it.
+// Hands a kept message to the receive that takes it, and forgets it. Behind stock_for().
 void Core::give_message(Transfer* transfer, KeptMessage* message) {
   const int from = message->from;
   if (std::exchange(message->is_taken, false)) channel_.taken.remove(message);
@@ -68,7 +80,7 @@ void Core::give_message(Transfer* transfer, KeptMessage* message) {
     deliver_eager(transfer, message->from, message->header, message->content());
   } else {
     match_offer(transfer, message->from, message->header, message->content());
-    answer(transfer);
+    answer_or_keep(transfer);
   }
   bytes_.give(message, sizeof(KeptMessage) + message->bytes);
   // The sender may wait for our word, and our caller's next call may be long in coming.
@@ -117,6 +129,12 @@ Pending* Core::recv_taken(KeptMessage* message, const types::Buffer& buffer) {
   Transfer* const transfer = channel_.transfers.take();
   transfer->begin(Phase::posted, message->from,
                   {message->context, message->source, message->tag, 0}, buffer);
+  try {
+    stock_for(transfer, message->header, message->bytes);
+  } catch (...) {
+    abandon(transfer);
+    throw;
+  }
   give_message(transfer, message);
   return transfer;
 }

@@ -54,14 +54,14 @@ bool Core::post_offer(PeerState& peer, Transfer* transfer) {
   peer.credit -= cost;
   transfer->phase = Phase::offered;
   transfer->is_asked_back = transfer->is_awaited = false;
-  if (peer.link->try_post({&header, key.data(), key.size(), nullptr})) {
-    ++counted_.offers_sent;
-    count_sent(peer, header.length);
-    return true;
-  }
-  peer.credit += cost;
-  transfer->phase = Phase::waiting;
-  return false;
+  Booked booked([&] {
+    peer.credit += cost;
+    transfer->phase = Phase::waiting;
+  });
+  if (!booked.holds(peer.link->try_post({&header, key.data(), key.size(), nullptr}))) return false;
+  ++counted_.offers_sent;
+  count_sent(peer, header.length);
+  return true;
 }
 
 // The key to the memory of this send, where its peer may read that and it pays; else empty.
@@ -107,12 +107,10 @@ void Core::note_offer(Transfer* transfer, const transport::FrameHeader& header,
 }
 
 void Core::answer(Transfer* transfer) {
+  stock();
   PeerState& from = connected(transfer->peer);
   if (from.gone) return fail_with(transfer, from.failure);
-  if (transfer->failure != Code::ok) {  // its context was cancelled
-    queue_cut(from, transfer->remote, 0, transfer->failure);
-    return fail_with(transfer, transfer->failure);
-  }
+  if (transfer->failure != Code::ok) return give_up(from, transfer);  // its context was cancelled
   const bool is_own = transfer->peer == wireup_.rank() && transfer->total > 0;
   if (is_own && start_own_copy(transfer)) return;
   if ((transfer->key_flags & kNotYet) != 0) return DeviceReads(*this).await_data(from, transfer);
@@ -121,7 +119,18 @@ void Core::answer(Transfer* transfer) {
   grant(from, transfer);
 }
 
+// For who cannot fail any more: what memory is too short for now is left to a later round.
+void Core::answer_or_keep(Transfer* transfer) {
+  try {
+    answer(transfer);
+  } catch (const std::bad_alloc&) {
+    matched_.push_back(transfer);
+    work_ = true;
+  }
+}
+
 Ways::Way Core::way_for(PeerState& peer, Transfer* transfer) {
+  if (transfer->is_judged) return transfer->way;  // asked before, and then found no memory
   if (peer.ways == nullptr) peer.ways = std::make_unique<Ways>();
   transfer->is_judged = true;
   transfer->holds = true;
@@ -137,7 +146,12 @@ bool Core::start_get(PeerState& peer, Transfer* transfer) {
   transfer->source_memory = std::move(*imported);
   transfer->holds = true;
   transfer->phase = Phase::getting;
-  return get_part(peer, transfer);
+  try {
+    return get_part(peer, transfer);
+  } catch (...) {
+    transfer->phase = Phase::matched;
+    throw;
+  }
 }
 
 // Asks for the next part; parts are short, so that others have their turn in between. False: it
@@ -145,39 +159,39 @@ bool Core::start_get(PeerState& peer, Transfer* transfer) {
 bool Core::get_part(PeerState& peer, Transfer* transfer) {
   const std::size_t bytes = std::min(transfer->total - transfer->moved, transport::kMostReadAtOnce);
   transfer->in_flight = 1;
+  Booked booked([&] { transfer->in_flight = 0; });
   const auto started = peer.link->get(*transfer->source_memory, transfer->moved,
                                       types::Buffer::plain(transfer->buffer.at() + transfer->moved,
                                                            static_cast<types::Count>(bytes)),
                                       &transfer->pin);
-  if (started) return true;
-  transfer->in_flight = 0;
-  return false;
+  return booked.holds(started.has_value());
 }
 
-// Receives of which a part has come and another is to be asked for.
+// Receives of which a part has come.
 int Core::pump_gets() {
   // Those that get a part at once come behind them.
   const std::size_t count = getting_.size();
   std::size_t seen = 0;
   keep_those(getting_, [&](Transfer* each) {
     if (seen == count) return true;
-    PeerState& from = *peers_[static_cast<std::size_t>(each->peer)];
-    if (from.gone)
-      fail_with(each, from.failure);
-    else if (each->failure != Code::ok)
-      give_up_getting(from, each);
-    else if (!get_part(from, each))
-      grant(from, each);
+    go_on_getting(each);
     ++seen;
     return false;
   });
   return static_cast<int>(count);
 }
 
-// Its context was cancelled.
-void Core::give_up_getting(PeerState& peer, Transfer* transfer) {
-  queue_cut(peer, transfer->remote, 0, transfer->failure);
-  fail_with(transfer, transfer->failure);
+// Nothing of it is being read: it asks for the next part, or ends, or has the rest sent.
+void Core::go_on_getting(Transfer* transfer) {
+  stock();
+  PeerState& from = *peers_[static_cast<std::size_t>(transfer->peer)];
+  if (transfer->moved == transfer->total) {
+    queue_control(from, Kind::taken, 0, transfer->remote);
+    return from.gone ? complete(transfer) : end_answered(transfer);
+  }
+  if (from.gone) return fail_with(transfer, from.failure);
+  if (transfer->failure != Code::ok) return give_up(from, transfer);  // its context was cancelled
+  if (transfer->source_memory == nullptr || !get_part(from, transfer)) grant(from, transfer);
 }
 
 void Core::grant(PeerState& peer, Transfer* transfer) {
@@ -260,24 +274,18 @@ void Core::unpinned(Transfer* transfer, bool ok) {
   if (transfer->in_flight > 0) return;
   if (transfer->phase == Phase::pinned) return end_sent(transfer);
   if (transfer->phase != Phase::getting) return;
-  PeerState& from = *peers_[static_cast<std::size_t>(transfer->peer)];
-  if (ok)
+  if (ok) {
     transfer->moved += std::min(transfer->total - transfer->moved, transport::kMostReadAtOnce);
-  if (transfer->moved == transfer->total) {
-    queue_control(from, Kind::taken, 0, transfer->remote);
-    return from.gone ? complete(transfer) : end_answered(transfer);
+  } else {  // the memory could not be read: let the sender send it
+    transfer->failure = cancelled;
+    transfer->source_memory.reset();
   }
-  if (cancelled != Code::ok && !from.gone) return give_up_getting(from, transfer);
-  if (ok) {  // or its peer was lost meanwhile: pump_gets() sees
-    getting_.push_back(transfer);
-    work_ = true;
-    return;
-  }
-  if (from.gone) return fail_with(transfer, from.failure);
-  // The memory could not be read: let the sender send it.
-  transfer->failure = Code::ok;
-  transfer->source_memory.reset();
-  grant(from, transfer);
+  if (!ok || transfer->moved == transfer->total || cancelled != Code::ok) try {
+      return go_on_getting(transfer);
+    } catch (const std::bad_alloc&) {  // later, then
+    }
+  getting_.push_back(transfer);
+  work_ = true;
 }
 
 }  // namespace tutti::p2p

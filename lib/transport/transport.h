@@ -73,7 +73,9 @@ class Sink {
   virtual ~Sink() = default;
   // A whole frame. `payload` is valid during the call only, unless place() gave its address. False:
   // nobody sends such a frame, and nothing was done with it. The transport then breaks off with
-  // that peer (on_peer_gone) and asks for no place and delivers nothing of it any more.
+  // that peer (on_peer_gone) and asks for no place and delivers nothing of it any more. Where it
+  // throws, there was no memory for the frame, and nothing was done with it either: it is given
+  // again in the next progress(), before what came behind it. (Not by ucx.)
   virtual bool on_frame(int from, const FrameHeader& header, std::span<std::byte> payload) = 0;
   // Before the payload of a long frame is read from a stream: where it should go, or null for
   // the transport's own staging. The address must stay valid until on_frame for it. All earlier

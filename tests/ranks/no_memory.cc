@@ -117,6 +117,21 @@ const Call kCalls[] = {
            MPI_Iallreduce(m.send.data(), m.recv.data(), kLong, MPI_INT, MPI_SUM, comm, &request),
            &request);
      }},
+    {"persistent allreduce",
+     [](Memory& m, MPI_Comm comm) {
+       MPI_Request request = MPI_REQUEST_NULL;
+       int code = MPI_Allreduce_init(m.send.data(), m.recv.data(), kLong, MPI_INT, MPI_SUM, comm,
+                                     MPI_INFO_NULL, &request);
+       if (code != MPI_SUCCESS) return code;
+       code = MPI_Start(&request);
+       int waited = MPI_Wait(&request, MPI_STATUS_IGNORE);
+       while (waited == MPI_ERR_NO_MEM && code == MPI_SUCCESS) {
+         code = waited;
+         waited = MPI_Wait(&request, MPI_STATUS_IGNORE);  // the first may have left it under way
+       }
+       MPI_Request_free(&request);
+       return code != MPI_SUCCESS ? code : waited;
+     }},
     {"ialltoallw",
      [](Memory& m, MPI_Comm comm) {
        MPI_Request request = MPI_REQUEST_NULL;

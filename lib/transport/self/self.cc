@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "transport/host_region.h"
+#include "transport/inside.h"
 #include "wireup/wireup.h"
 
 namespace tutti::transport::self {
@@ -156,12 +157,7 @@ class SelfTransport final : public Transport {
 
   int progress() override {
     if (inside_ || queue_.size() == 0) return 0;
-    struct Inside {
-      bool& is_so;
-      ~Inside() { is_so = false; }
-    };
-    inside_ = true;
-    const Inside until_end{inside_};  // also where a frame finds no memory
+    const Inside until_end(inside_);
     const std::size_t count = queue_.size();
     for (std::size_t i = 0; i < count; ++i) deliver();
     return static_cast<int>(count);

@@ -86,7 +86,6 @@ Reader::Got Reader::deliver_long(Sink& sink, LaneLine& line, std::uint32_t bytes
     begin_long(sink, line);
   }
   if (const Got got = take_part(line); got != Got::frame) return got;
-  is_under_way_ = false;
   const std::uint32_t timed = line.ring.timed;
   const bool is_timed =
       timed < kStoreKinds && length_ >= kLeastPaced && into_ == nullptr && !is_to_be_lent_;
@@ -112,6 +111,7 @@ Reader::Got Reader::take_part(const LaneLine& line) {
   // acquire: pairs with the release in write_to_ring.
   const std::uint32_t shown = std::min(line.ring.shown.load(std::memory_order_acquire), length_);
   if (into_ == nullptr) return shown == length_ ? Got::frame : Got::nothing;
+  if (taken_ == length_) return Got::frame;  // the sink had no memory for it
   if (shown <= taken_) return Got::nothing;
   const std::uint32_t timed = line.ring.timed;
   const bool is_timed = timed < kStoreKinds;
@@ -127,9 +127,16 @@ Reader::Got Reader::hand_over_long(Sink& sink, LaneLine& line, std::span<std::by
   const std::uint32_t end = line.ring.end;
   if (!has_lent()) units_passed_ = units_read_;
   pass_line();
-  const bool is_believed = is_to_be_lent_ ? sink.on_lent(from_, line.header, payload, lend())
-                                          : sink.on_frame(from_, line.header, payload);
+  bool is_believed = false;
+  try {
+    is_believed = is_to_be_lent_ ? sink.on_lent(from_, line.header, payload, lend())
+                                 : sink.on_frame(from_, line.header, payload);
+  } catch (...) {
+    go_back();
+    throw;
+  }
   if (!is_believed) return disbelieve();
+  is_under_way_ = false;
   ++read_;
   units_passed_ = end;
   follow_loans();

@@ -226,7 +226,8 @@ class Reader {
   // Hands the next frame, which must be there, to the sink; its space is free afterwards, unless
   // it is lent or lies behind one that is. Of a long one, what is there of it: then the frame is
   // still the next. unbelieved: it lies outside the ring, or the sink does not believe it, and from
-  // now on there is none.
+  // now on there is none. Where the sink throws, it has not taken the frame: that is still the
+  // next.
   Got deliver(Sink& sink) {
     LaneLine& line = *next_;
     const auto bytes = static_cast<std::uint32_t>(line.control.load(std::memory_order_relaxed));
@@ -255,7 +256,14 @@ class Reader {
  private:
   Got hand_over(Sink& sink, LaneLine& line, std::span<std::byte> payload) {
     pass_line();
-    if (!sink.on_frame(from_, line.header, payload)) [[unlikely]]
+    bool is_believed = false;
+    try {
+      is_believed = sink.on_frame(from_, line.header, payload);
+    } catch (...) {
+      go_back();
+      throw;
+    }
+    if (!is_believed) [[unlikely]]
       return disbelieve();
     ++read_;
     give_room();
@@ -267,6 +275,14 @@ class Reader {
       next_ = begin_;
       ++lap_;
     }
+  }
+
+  void go_back() {
+    if (next_ == begin_) {
+      next_ = end_;
+      --lap_;
+    }
+    --next_;
   }
 
   void give_room() {

@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "transport/gone_scan.h"
 #include "transport/host_region.h"
+#include "transport/inside.h"
 #include "transport/shm/lane.h"
 #include "transport/shm/single_copy.h"
 #include "transport/wake.h"
@@ -136,14 +137,13 @@ class ShmTransport final : public Transport, public Lender {
 
   int progress() override {
     if (inside_) return 0;  // a callback came round: frames stay in order
-    inside_ = true;
+    const Inside until_end(inside_);
     find_lanes();
     int events = 0;
     for (Reader& reader : hot_)
       if (reader.has_frame()) events += drain(reader, kBatch);
     if (gone_.is_asked()) [[unlikely]]
       events += look_for_gone();
-    inside_ = false;
     return events;
   }
 
@@ -196,6 +196,7 @@ class ShmTransport final : public Transport, public Lender {
   }
 
   [[gnu::noinline]] void add_lanes(std::size_t word, std::uint64_t senders) {
+    hot_.reserve(hot_.size() + static_cast<std::size_t>(std::popcount(senders & ~known_[word])));
     for (std::uint64_t fresh = senders & ~known_[word]; fresh != 0; fresh &= fresh - 1) {
       const auto from = static_cast<std::uint32_t>(word * 64) +
                         static_cast<std::uint32_t>(std::countr_zero(fresh));

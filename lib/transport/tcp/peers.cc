@@ -165,12 +165,13 @@ void Peers::give_up(Slot& rail, Shortage of_files) {
 
 void Peers::begin(Slot& slot) {
   if (slot.stream || slot.attempt || slot.is_over || this->slot(slot.rank).is_over) return;
+  unsettled_.push_back(
+      &slot);  // first: what the attempt lacks memory for is tried by the next wish
   slot.attempt =
       std::make_unique<Attempt>(own_, Attempt::Whom{slot.rank, slot.rail, kept_from(slot.rail)},
                                 order_candidates(this->slot(slot.rank).theirs, interfaces_,
                                                  static_cast<std::size_t>(slot.rail)),
                                 poller_, [this, rank = slot.rank] { return lives(rank); });
-  unsettled_.push_back(&slot);
 }
 
 bool Peers::lives(int rank) const {

@@ -58,6 +58,8 @@ class Peers {
   void drop(int rank);
   int pull_hot();  // reads where something arrived lately
   bool has_hot() const { return !hot_.empty(); }
+  // What a frame found no memory for in the last round; before anything is read.
+  int take_again() { return scratch_.whose == nullptr ? 0 : scratch_.whose->take_again(); }
   int serve();  // everything that is ready, and what time brings
   void look_for_gone();
 

@@ -76,11 +76,21 @@ int Stream::pull_sealed() {
     const ssize_t got = ::recv(fd_.get(), own.in.data() + own.end, room, MSG_DONTWAIT);
     if (!is_read(got)) break;
     own.end += static_cast<std::size_t>(got);
-    while (ending_ == StreamEnd::open && take_sealed()) {
-    }
+    take_records();
     if (static_cast<std::size_t>(got) < room) break;  // that was all
   }
   return std::exchange(events_, before) - before;
+}
+
+void Stream::take_records() {
+  try {
+    if (sealed_->is_opened) end_record(sealed_->opened);
+    while (ending_ == StreamEnd::open && take_sealed()) {
+    }
+  } catch (...) {
+    scratch_.whose = this;
+    throw;
+  }
 }
 
 // A piece that is whole is opened; false: the next one is not, and there is room for it.
@@ -94,22 +104,29 @@ bool Stream::take_sealed() {
     if (own.in.size() < piece) own.in.resize(piece + kLeastRoom);
     return false;
   }
-  std::byte* const at = own.in.data() + std::exchange(own.begin, own.begin + piece);
-  if (!has_head) return open_head(at);
+  std::byte* const at = own.in.data() + own.begin;
+  if (!has_head) {
+    own.begin += piece;
+    return open_head(at);
+  }
   const bool is_frame = head_.kind == static_cast<std::uint16_t>(WireKind::frame);
   std::byte* into = nullptr;
   if (is_frame && head_.bytes >= kPlaceFrom) into = sink_.place(peer_, head_.header, head_.bytes);
   if (into == nullptr) into = at;
+  own.begin += piece;
   if (!own.opens.open(at, head_.bytes, into)) return change_found();
   end_record(into);
   return true;
 }
 
 void Stream::end_record(std::byte* payload) {
+  sealed_->is_opened = true;
+  sealed_->opened = payload;
   if (head_.kind == static_cast<std::uint16_t>(WireKind::frame))
     deliver(payload);
   else
     head_got_ = 0;
+  sealed_->is_opened = false;
 }
 
 bool Stream::open_head(const std::byte* at) {

@@ -34,6 +34,7 @@ Stream::Stream(UniqueFd fd, int peer, Poller& poller, Scratch& scratch, Sink& si
 
 Stream::~Stream() {
   poller_.remove(fd_.get());
+  if (scratch_.whose == this) scratch_.whose = nullptr;
   finish_pending(false);
 }
 
@@ -176,9 +177,8 @@ int Stream::pull() {
     if (into_frame > 0) {
       into_got_ += std::min(got, into_frame);
       ++events_;
-      if (into_got_ == head_.bytes) deliver(into_);
     }
-    if (got > into_frame) take({scratch_.bytes.data(), got - into_frame});
+    if (got >= into_frame) take({scratch_.bytes.data(), got - into_frame});
     if (got < into_frame + scratch_.bytes.size()) break;  // that was all
   }
   if (waits_ && ending_ == StreamEnd::open) push();
@@ -211,20 +211,32 @@ bool Stream::is_read(ssize_t got) {
   return false;
 }
 
-// Cuts bytes into frames.
+// The payload under way, if there is one, is whole; cuts the bytes behind it into frames.
 void Stream::take(std::span<std::byte> bytes) {
-  while (!bytes.empty() && ending_ == StreamEnd::open) {
-    bytes = take_head(bytes);
-    if (head_got_ < sizeof head_ || ending_ != StreamEnd::open) return;
-    if (bytes.size() >= head_.bytes) {
-      const auto payload = bytes.first(head_.bytes);
+  try {
+    if (into_ != nullptr) deliver(into_);
+    while ((!bytes.empty() || head_got_ == sizeof head_) && ending_ == StreamEnd::open) {
+      bytes = take_head(bytes);
+      if (head_got_ < sizeof head_ || ending_ != StreamEnd::open) return;
+      if (bytes.size() < head_.bytes) return begin_payload(bytes);
+      deliver(bytes.data());
       bytes = bytes.subspan(head_.bytes);
-      deliver(payload.data());
-    } else {
-      begin_payload(bytes);
-      return;
     }
+  } catch (...) {
+    scratch_.whose = this;
+    scratch_.left = bytes;
+    throw;
   }
+}
+
+int Stream::take_again() {
+  const int before = events_;
+  scratch_.whose = nullptr;
+  if (sealed_)
+    take_records();
+  else
+    take(scratch_.left);
+  return std::exchange(events_, before) - before;
 }
 
 std::span<std::byte> Stream::take_head(std::span<std::byte> bytes) {
@@ -252,11 +264,11 @@ void Stream::begin_payload(std::span<std::byte> first) {
 }
 
 void Stream::deliver(std::byte* payload) {
-  const std::size_t bytes = head_.bytes;
+  const bool is_believed = sink_.on_frame(peer_, head_.header, {payload, head_.bytes});
   head_got_ = 0;
   into_ = nullptr;
   ++events_;
-  if (!sink_.on_frame(peer_, head_.header, {payload, bytes})) fail_with("what arrives is no frame");
+  if (!is_believed) fail_with("what arrives is no frame");
   if (staging_.size() > kStagingKept) staging_ = {};
 }
 

@@ -30,9 +30,14 @@ enum class StreamEnd : std::uint8_t {
   changed
 };  // changed: not what was sent
 
-// Shared by the streams of a transport: reading needs it only during a call.
+class Stream;
+
+// Shared by the streams of a transport: reading needs it only during a call. Where a frame finds no
+// memory, it and what was read behind it are left for the next one (Stream::take_again).
 struct Scratch {
   std::vector<std::byte> bytes = std::vector<std::byte>(std::size_t{16} << 10);
+  Stream* whose = nullptr;  // null: nothing is left
+  std::span<std::byte> left;
 };
 
 class Stream final : public Watched {
@@ -44,6 +49,8 @@ class Stream final : public Watched {
   bool try_send(const FrameView& frame);
   // Reads and delivers what has arrived, within bounds; events.
   int pull();
+  // Delivers what was left when a frame found no memory; before any stream reads again.
+  int take_again();
   // Sends more of what waits.
   void push();
   void on_ready(std::uint32_t events) override;
@@ -91,6 +98,7 @@ class Stream final : public Watched {
   bool send_sealed(WireKind kind, const FrameView& frame);
   void push_sealed();
   int pull_sealed();
+  void take_records();
   bool take_sealed();
   bool open_head(const std::byte* at);
   void end_record(std::byte* payload);

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "transport/inside.h"
 #include "transport/tcp/peers.h"
 
 namespace tutti::transport::tcp {
@@ -91,10 +92,10 @@ class TcpTransport final : public Transport {
 
   int progress() override {
     if (inside_) return 0;
-    inside_ = true;
-    int events = peers_.has_hot() ? peers_.pull_hot() : 0;
+    const Inside until_end(inside_);
+    int events = peers_.take_again();
+    if (peers_.has_hot()) events += peers_.pull_hot();
     if (events == 0 && is_due()) events += serve();
-    inside_ = false;
     return events;
   }
 

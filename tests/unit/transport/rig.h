@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <thread>
@@ -45,9 +46,11 @@ class Recorder final : public Sink {
   std::vector<std::string> reasons;
   std::function<void(const Received&)> also;
   std::size_t believes = std::numeric_limits<std::size_t>::max();  // so many frames, then no more
+  std::size_t lacks = 0;  // attempts at each frame for which it finds no memory
 
   bool on_frame(int from, const FrameHeader& header, std::span<std::byte> payload) override {
     if (frames.size() == believes) return false;
+    if (attempts_++ % (lacks + 1) < lacks) throw std::bad_alloc();
     const bool placed = !payload.empty() && payload.data() == placed_.data();
     frames.push_back({from, header, {payload.begin(), payload.end()}, placed});
     if (also) also(frames.back());
@@ -57,7 +60,12 @@ class Recorder final : public Sink {
   bool on_lent(int from, const FrameHeader& header, std::span<std::byte> payload,
                Loan loan) override {
     kept.push_back({payload, header.length, std::move(loan)});
-    return on_frame(from, header, payload);
+    try {
+      return on_frame(from, header, payload);
+    } catch (...) {
+      kept.pop_back();
+      throw;
+    }
   }
   std::byte* place(int, const FrameHeader&, std::size_t bytes) override {
     if (!places) return nullptr;
@@ -71,6 +79,7 @@ class Recorder final : public Sink {
 
  private:
   std::vector<std::byte> placed_;
+  std::size_t attempts_ = 0;
 };
 
 struct CountedDone : Done {

@@ -9,6 +9,7 @@
 #include <atomic>
 
 #include "base/clock.h"
+#include "functions.h"
 #include "mpi/process.h"
 #include "mpi/trouble.h"
 #include "watch/recorder.h"

@@ -12,7 +12,6 @@
 #include <new>
 #include <utility>
 
-#include "functions.h"
 #include "mpi/inside.h"
 #include "world/world.h"
 
@@ -86,8 +85,7 @@ const char* knob_from_environment(const char* name);
 
 // The world serves MPI_Init .. MPI_Finalize and sessions, in any order and as often as they like.
 // It is made by the first to come, sleeps when the last is gone, and ends with the process.
-// Local; each is closed once. `called`: what the user called.
-Result<void> open_world(function::Number called, world::ThreadLevel level);
+Result<void> open_world(world::ThreadLevel level);  // local; each is closed once
 void close_world();
 // MPI_Init and MPI_Finalize beyond that; collective over the job.
 Result<void> begin_world_model();

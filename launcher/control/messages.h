@@ -192,12 +192,9 @@ struct RankAborts {
   int status = 1;
   std::string reason;
   bool follows = false;  // because of another rank's failure, which that one tells
-  bool is_outlived =
-      false;  // by its daemon: its MPI program has ended, and what started it has not
   template <class F>
   void fields(F&& f) {
-    f("rank", rank), f("status", status), f("reason", reason), f("follows", follows),
-        f("is_outlived", is_outlived);
+    f("rank", rank), f("status", status), f("reason", reason), f("follows", follows);
   }
 };
 

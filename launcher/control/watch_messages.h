@@ -38,7 +38,8 @@ struct SeenRank {
   int rank = 0;
   int pid = 0;
   bool joined = false, ended = false;
-  // Of its process, as /proc shows it: R, S, D, T, t, Z; X: dead, but not reaped; 0: not known.
+  // Of its process, as /proc shows it: R, S, D, T, t, Z; 0: not known; X: its MPI program is dead,
+  // what started that one is not.
   int state = 0;
   std::uint64_t function = 0;  // index + 1; 0: not in MPI
   std::uint64_t calls = 0;

@@ -32,6 +32,7 @@
 
 #include "base/environment.h"
 #include "base/shortage.h"
+#include "daemon/processes.h"
 #include "daemon/pty.h"
 #include "topo/topo.h"
 
@@ -299,6 +300,7 @@ Result<void> RankStarter::start(RankProcess& rank, RankStart how) {
       ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0)
     return no_descriptors();
   rank.control = own_end(UniqueFd(sockets[0]));
+  name_senders(rank.control.get());
   slot.control.reset(sockets[1]);
   rank.input = own_end(std::move(slot.input.write));
   rank.output[0] = own_end(std::move(slot.output.read));

@@ -48,7 +48,7 @@ struct RankProcess {
   // Which of its MPI programs it is in, and of that one:
   std::uint32_t generation = 0;
   bool joined = false, finalized = false, lost_peer = false;
-  int looks_without = 0;          // at its MPI program that found none, in turn
+  pid_t program = 0;              // who said that it joined, by the kernel's word; 0: nobody
   std::size_t said_bytes = 0;     // of text that prun keeps or shows
   int addresses = 0, aborts = 0;  // times that it said such a thing
   bool ended = false;             // reaped

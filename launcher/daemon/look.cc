@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "daemon/processes.h"
 #include "daemon/ranks.h"
-#include "status/status.h"
 #include "watch/calls.h"
 
 namespace tutti::launch::daemon {
@@ -20,7 +19,6 @@ namespace {
 
 constexpr std::chrono::seconds kStackLimit{20};
 constexpr std::chrono::milliseconds kStandstill{500};
-constexpr int kLooksWithout = 6;                      // at each standstill: three seconds
 constexpr std::chrono::milliseconds kDiskDelay{200};  // most disks answer in less
 constexpr std::size_t kMostStack = 250U << 10;        // with what is said besides, prun takes 256
 
@@ -57,6 +55,14 @@ bool is_dead(const ProcessStat& process) {
   return process.state == 'Z' && process.threads <= 1;
 }
 
+// Its MPI program ended inside MPI, and what started that one goes on. (Not seen where another
+// process has the number by now.)
+bool is_outlived(const RankProcess& rank) {
+  if (rank.ended || rank.finalized || rank.program == 0) return false;
+  const auto process = read_process(rank.program);
+  return !process || is_dead(*process);
+}
+
 // It has begun no collective since the last look, and what it began is not known yet.
 bool stands(RankProcess& rank, std::uint64_t begun) {
   return std::exchange(rank.calls_seen, begun) == begun && begun != rank.calls_told;
@@ -87,58 +93,15 @@ struct Ranks::Reading {
   control::Loop::TimerId limit = 0;
 };
 
-// The process that says it speaks MPI, where it is one of the rank's; 0: it is not, or not any
-// more.
-pid_t Ranks::said_program(const RankProcess& rank) const {
-  const wireup::LocalRecord* const record = record_of(rank);
-  if (record == nullptr) return 0;
-  // Once: whoever has the segment may write there what it likes, and again meanwhile.
-  const pid_t said = *const_cast<const volatile std::int32_t*>(&record->pid);
-  return descends(said, rank.pid) ? said : 0;
-}
-
 // The process that speaks MPI: what was started, or what that has started (a script, a tool).
-pid_t Ranks::program_of(const RankProcess& rank) const {
-  const pid_t said = said_program(rank);
-  return said != 0 ? said : rank.pid;
-}
-
-// By a process that lives, whatever its number and user: claim() in lib/wireup/prun_client.cc.
-// Where the kernel has no such locks nobody knows.
-bool Ranks::is_claimed(const RankProcess& rank) const {
-  const wireup::Segment* const segment = generations_.find(rank.generation);
-  struct flock lock {};
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = rank.local;
-  lock.l_len = 1;
-  return segment == nullptr || ::fcntl(segment->fd(), F_GETLK, &lock) != 0 ||
-         lock.l_type != F_UNLCK;
-}
-
-// A script may go on for hours when its MPI program has crashed; the others wait for that one. For
-// a moment it may say itself how it ended. (A program that closes all its descriptors loses the
-// lock, and lives.)
-void Ranks::look_for_program(RankProcess& rank) {
-  if (rank.ended || rank.finalized || !rank.joined) return;
-  const auto lives = [](pid_t pid) {
-    const auto process = pid == 0 ? std::nullopt : read_process(pid);
-    return process && !is_dead(*process);
-  };
-  if (is_claimed(rank) || lives(said_program(rank))) {
-    rank.looks_without = 0;
-    return;
-  }
-  if (++rank.looks_without != kLooksWithout) return;
-  read_all_control(rank);  // it may have said that it has finalized
-  if (rank.finalized) return;
-  say_(control::RankAborts{
-      rank.part.rank, status::of(status::ExitStatus::not_finalized), {}, false, true});
+pid_t Ranks::program_of(const RankProcess& rank) {
+  return rank.program != 0 && descends(rank.program, rank.pid) ? rank.program : rank.pid;
 }
 
 // While a debugger of ours reads its stack, it is in what it was in before.
-int Ranks::state_of(RankProcess& rank) const {
+int Ranks::state_of(RankProcess& rank) {
   if (rank.ended || rank.pid <= 0) return 0;
+  if (is_outlived(rank)) return 'X';
   const auto process = rank.readers == 0 ? read_process(program_of(rank)) : std::nullopt;
   if (process) rank.state_seen = is_dead(*process) ? 'X' : process->state;
   return rank.state_seen;
@@ -188,7 +151,6 @@ void Ranks::watch_for_standstill() {
     if (ending_ || ended_ == ranks_.size()) return;
     if (auto calls = calls_of_ranks(Which::waiting); !calls.empty())
       say_(control::Seen{0, places(), std::move(calls)});
-    for (RankProcess& rank : ranks_) look_for_program(rank);
     watch_for_standstill();
   });
 }

@@ -2,9 +2,11 @@
 #include "daemon/processes.h"
 
 #include <dirent.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 
 #include "base/file.h"
@@ -95,6 +97,29 @@ bool descends(pid_t pid, pid_t ancestor) {
     pid = process->parent;
   }
   return false;
+}
+
+void name_senders(int socket) {
+  const int on = 1;
+  ::setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
+}
+
+ssize_t receive_from(int socket, std::span<char> buffer, pid_t* sender) {
+  // No room for descriptors: none of them is taken.
+  alignas(cmsghdr) char words[CMSG_SPACE(sizeof(ucred))];
+  iovec piece{buffer.data(), buffer.size()};
+  msghdr message{};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  message.msg_control = words;
+  message.msg_controllen = sizeof words;
+  const ssize_t got = ::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  const cmsghdr* const word = got < 0 ? nullptr : CMSG_FIRSTHDR(&message);
+  ucred from{};
+  if (word != nullptr && word->cmsg_level == SOL_SOCKET && word->cmsg_type == SCM_CREDENTIALS)
+    std::memcpy(&from, CMSG_DATA(word), sizeof from);
+  *sender = from.pid;
+  return got;
 }
 
 bool is_pmix_server(pid_t pid) {

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,10 @@ std::string executable_of(pid_t pid);  // empty: it is gone, or somebody else's
 bool is_deaf(pid_t pid);
 // Whether `ancestor` is it, or has started it by itself or by others that live.
 bool descends(pid_t pid, pid_t ancestor);
+// What comes through this socket (AF_UNIX) says which process sent it.
+void name_senders(int socket);
+// One message, without waiting, as recv(); and its sender, 0: none of our namespace.
+ssize_t receive_from(int socket, std::span<char> buffer, pid_t* sender);
 // Whether it is the PMIx server (launcher/pmix).
 bool is_pmix_server(pid_t pid);
 

@@ -72,11 +72,8 @@ class Ranks {
   void take_stack(RankProcess& rank);      // look.cc
   void watch_tool(const std::shared_ptr<Reading>& reading);
   void tool_ended(pid_t pid);
-  pid_t said_program(const RankProcess& rank) const;
-  pid_t program_of(const RankProcess& rank) const;
-  bool is_claimed(const RankProcess& rank) const;
-  void look_for_program(RankProcess& rank);
-  int state_of(RankProcess& rank) const;
+  static pid_t program_of(const RankProcess& rank);
+  static int state_of(RankProcess& rank);
   enum class Which { all, standing, waiting };
   std::vector<control::SeenRank> places();
   void watch_for_standstill();
@@ -139,7 +136,8 @@ class Ranks {
   int segment_for(int local, wireup::DoorWish wish);
   Result<void> step_on(RankProcess& rank);
   bool drop_passed();
-  void hear(RankProcess& rank, const wireup::RankMessage& head, std::string_view payload);
+  void hear(RankProcess& rank, pid_t sender, const wireup::RankMessage& head,
+            std::string_view payload);
   void send_addresses();
   void report_end(RankProcess& rank);
 

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "daemon/processes.h"
 #include "daemon/ranks.h"
 #include "daemon/store.h"
 #include "status/status.h"
@@ -106,6 +107,7 @@ Result<void> Ranks::step_on(RankProcess& rank) {
   ++rank.generation;
   if (door_) door_->forget(rank.local);
   rank.joined = rank.finalized = rank.lost_peer = false;
+  rank.program = 0;
   rank.said_bytes = 0;
   rank.addresses = rank.aborts = 0;
   rank.watch_seen = rank.calls_seen = rank.calls_told = 0;
@@ -118,6 +120,7 @@ void Ranks::enter(int local, UniqueFd control) {
   RankProcess& rank = ranks_[static_cast<std::size_t>(local)];
   if (rank.ended) return;
   const int fd = control.get();
+  name_senders(fd);
   rank.entered.push_back(std::move(control));
   watch_control(rank, fd);
 }
@@ -132,7 +135,8 @@ void Ranks::forget_control(RankProcess& rank, int fd) {
 bool Ranks::read_control(RankProcess& rank, int fd) {
   static thread_local std::array<char, sizeof(wireup::RankMessage) + wireup::kMaxRankPayload>
       buffer;
-  const ssize_t got = ::recv(fd, buffer.data(), buffer.size(), MSG_DONTWAIT);
+  pid_t sender = 0;
+  const ssize_t got = receive_from(fd, buffer, &sender);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
   if (got <= 0) {
     forget_control(rank, fd);
@@ -143,7 +147,7 @@ bool Ranks::read_control(RankProcess& rank, int fd) {
   std::memcpy(&head, buffer.data(), sizeof head);
   const std::string_view payload(buffer.data() + sizeof head,
                                  static_cast<std::size_t>(got) - sizeof head);
-  if (payload.size() == head.bytes) hear(rank, head, payload);
+  if (payload.size() == head.bytes) hear(rank, sender, head, payload);
   return true;
 }
 
@@ -176,13 +180,14 @@ void Ranks::abort(RankProcess& rank, int status, std::string_view reason, bool f
                            std::string(reason.substr(0, wireup::kMaxRankPayload)), follows});
 }
 
-void Ranks::hear(RankProcess& rank, const wireup::RankMessage& head, std::string_view payload) {
+void Ranks::hear(RankProcess& rank, pid_t sender, const wireup::RankMessage& head,
+                 std::string_view payload) {
   using wireup::RankSays;
   switch (static_cast<RankSays>(head.says)) {
     case RankSays::joined:
       rank.joined = true;
       rank.finalized = false;  // of an earlier process
-      rank.looks_without = 0;
+      rank.program = sender;
       // From the first one on: where nobody speaks MPI the daemon sleeps.
       if (!std::exchange(any_joined_, true)) watch_for_standstill();
       break;

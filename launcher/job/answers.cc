@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/text.h"
+#include "job/fold.h"
 #include "job/observation.h"
 
 namespace tutti::launch::job {
@@ -52,7 +53,7 @@ std::string Observation::job_line() const {
       command.begin(), command.end(), [](char c) { return c == '\t' || c == '\n'; }, ' ');
   const std::vector<int> flooded = watcher_.flooded();
   const std::string piles =
-      flooded.empty() ? "" : ", messages pile up in rank " + fold_ranks(flooded);
+      flooded.empty() ? "" : ", messages pile up in rank " + rank_ranges(flooded);
   return std::to_string(course_.job_id) + "\t" + std::to_string(::getpid()) + "\t" +
          std::to_string(course_.ranks_left) + "/" + std::to_string(request_.plan.ranks.size()) +
          "\t" + std::to_string(request_.plan.hosts.size()) + "\t" +
@@ -114,12 +115,12 @@ std::string Observation::stacks_text(const StackWish& wish) const {
       watcher_.report(now_ns() / 1'000'000, [this](int rank) { return host_of_rank(rank); });
   for (const auto& [stack, ranks] : ranks_in) {
     const bool one = ranks.size() == 1;
-    text += "    stack of " + std::string(one ? "rank " : "ranks ") + fold_ranks(ranks) +
+    text += "    stack of " + std::string(one ? "rank " : "ranks ") + rank_ranges(ranks) +
             (one ? " on host " + host_of_rank(ranks[0]) : "") + ":\n" + stack;
   }
   if (!wish.asked.empty())
     text += "    no answer in time from ranks " +
-            fold_ranks({wish.asked.begin(), wish.asked.end()}) + "\n";
+            rank_ranges({wish.asked.begin(), wish.asked.end()}) + "\n";
   return text;
 }
 

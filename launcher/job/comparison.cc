@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/differing_calls.h"
-#include "job/watcher.h"
+#include "job/fold.h"
 #include "watch/calls.h"
 
 namespace tutti::launch::job {
@@ -29,7 +29,7 @@ std::string communicator_of(const control::SeenCall& call) {
 
 std::string ranks_text(std::vector<int> ranks) {
   std::sort(ranks.begin(), ranks.end());
-  return (ranks.size() == 1 ? "rank " : "ranks ") + fold_ranks(ranks);
+  return (ranks.size() == 1 ? "rank " : "ranks ") + rank_ranges(ranks);
 }
 
 bool has(const control::SeenCall& call, std::uint32_t flag) {

@@ -84,8 +84,8 @@ Observation::Calls Head::observation_calls() {
   calls.is_far = [this](int host) { return hosts_[host].over_network; };
   calls.settle = [this] { machine_.settle_soon(); };
   calls.may_fail = [this] { return !machine_.ending().has_failed(); };
-  calls.mismatch = [this](const std::string& line) {
-    machine_.fail(status::of(status::ExitStatus::mismatch), line, Cause::rank);
+  calls.fail = [this](status::ExitStatus status, const std::string& line) {
+    machine_.fail(status::of(status), line, Cause::rank);
   };
   calls.lost = [this] { machine_.ending().blemish(status::of(status::ExitStatus::no_resources)); };
   return calls;

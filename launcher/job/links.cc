@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/text.h"
-#include "job/watcher.h"
+#include "job/fold.h"
 
 namespace tutti::launch::job {
 namespace {
@@ -133,9 +133,9 @@ bool LinkNames::takes(int rank, const std::string& name) {
 std::string LinkNames::complaint() const {
   if (refused_.empty()) return "";
   return (refused_.size() == 1 ? "rank " : "ranks ") +
-         fold_ranks({refused_.begin(), refused_.end()}) + " named links that are none (more than " +
-         std::to_string(kMostNames) + ", or of more than " + std::to_string(kLongestName) +
-         " bytes): they are left out\n";
+         rank_ranges({refused_.begin(), refused_.end()}) +
+         " named links that are none (more than " + std::to_string(kMostNames) +
+         ", or of more than " + std::to_string(kLongestName) + " bytes): they are left out\n";
 }
 
 std::string link_matrix(const std::map<int, std::string>& said,

@@ -134,8 +134,8 @@ void Observation::tell_difference(const CallComparison::Difference& found) {
   tells_difference_ = true;
   gather_stacks(found.callers, kCallersLimit, [this, found](const StackWish& stacks) {
     if (calls_.may_fail())
-      calls_.mismatch(found.line + places_of(found, stacks) +
-                      "; TUTTI_MISMATCH=warn lets the job go on");
+      calls_.fail(status::ExitStatus::mismatch, found.line + places_of(found, stacks) +
+                                                    "; TUTTI_MISMATCH=warn lets the job go on");
   });
 }
 
@@ -165,15 +165,29 @@ void Observation::check_movement() {
   if (std::exchange(reported_still_, true)) return;
   const std::string limit =
       span % 1000 == 0 ? std::to_string(span / 1000) + " s" : std::to_string(span) + " ms";
-  terminal_.say("no rank has moved for " + limit +
-                " (--hang-report; the job goes on); the ranks are in:");
+  const std::optional<int> dead = watcher_.outlived();
+  const bool ends = dead && !request_.spec.keep_going && calls_.may_fail();
+  terminal_.say("no rank has moved for " + limit + " (--hang-report; the job " +
+                (ends ? "ends" : "goes on") + "); the ranks are in:");
+  if (ends) {
+    terminal_.write(2, report());
+    return calls_.fail(status::ExitStatus::not_finalized,
+                       "the MPI program of rank " + std::to_string(*dead) + " on host " +
+                           host_of_rank(*dead) +
+                           " ended between MPI_Init and MPI_Finalize, and what started it goes "
+                           "on; the others would wait for it for ever");
+  }
   show_places([this](const std::string& text) { terminal_.write(2, text); });
+}
+
+std::string Observation::report() const {
+  return watcher_.report(now_ms(), [this](int rank) { return host_of_rank(rank); });
 }
 
 // The ranks' places now, then the stacks of the first few that wait for a GPU's driver or are
 // missing; where nobody is waited for, of those that are outside MPI.
 void Observation::show_places(std::function<void(const std::string&)> show) {
-  show(watcher_.report(now_ms(), [this](int rank) { return host_of_rank(rank); }));
+  show(report());
   auto wanted = watcher_.unanswered(now_ms());
   for (const int rank : watcher_.missing())
     if (std::ranges::find(wanted, rank) == wanted.end()) wanted.push_back(rank);

@@ -20,6 +20,7 @@
 #include "job/job.h"
 #include "job/usage.h"
 #include "job/watcher.h"
+#include "status/status.h"
 
 namespace tutti::launch::job {
 
@@ -31,7 +32,7 @@ class Observation {
     std::function<void()> settle;
     // Ranks called what does not match; false: the job has failed already, and nobody asks.
     std::function<bool()> may_fail;
-    std::function<void(const std::string& line)> mismatch;
+    std::function<void(status::ExitStatus status, const std::string& line)> fail;
     std::function<void()> lost;  // something that was to be written
   };
   Observation(control::Loop& loop, const JobRequest& request, const Course& course,
@@ -75,6 +76,7 @@ class Observation {
   void look_closer();
   void judge_standstill();
   void check_movement();
+  std::string report() const;
   void show_places(std::function<void(const std::string&)> show);
   void print_links();
   void show_usage();

@@ -44,7 +44,6 @@ void RankEnds::tell_end(const control::RankEnded& report, const RankVerdict& ver
 }
 
 void RankEnds::take(int host, const control::RankAborts& report) {
-  if (report.is_outlived && request_.spec.keep_going) return;
   RankVerdict verdict = judge(report, name_of(host));
   Ending& ending = machine_.ending();
   if (!report.follows || ending.has_failed())

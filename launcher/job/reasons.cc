@@ -66,10 +66,6 @@ std::optional<RankVerdict> absence(const control::RankEnded& report, const std::
 }
 
 RankVerdict judge(const control::RankAborts& report, const std::string& host) {
-  if (report.is_outlived)
-    return {report.status, "the MPI program of " + name_of(report.rank, host) +
-                               " ended between MPI_Init and MPI_Finalize, and what started it "
-                               "goes on; the others would wait for it for ever"};
   const int status =
       failure_of(report.status);  // MPI_Abort's 0 and 256 are no statuses of a failure
   std::string line =

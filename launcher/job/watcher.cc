@@ -7,6 +7,7 @@
 
 #include "base/silent_driver.h"
 #include "base/text.h"
+#include "job/fold.h"
 #include "watch/watch.h"
 
 namespace tutti::launch::job {
@@ -48,11 +49,6 @@ bool is_missed_in(const control::SeenRank& seen, const control::SeenRank& other)
           other.sequence < seen.sequence);
 }
 
-std::vector<int> sorted(std::vector<int> ranks) {
-  std::sort(ranks.begin(), ranks.end());
-  return ranks;
-}
-
 bool is_flooded(const control::SeenRank& seen) {
   return seen.kept_messages >= kManyKept || seen.kept_bytes >= kManyKept * kKeptBytes;
 }
@@ -68,8 +64,7 @@ constexpr std::array kHalts{
     Halt{'D', "waits in the kernel for a disk or device",
          "wait in the kernel for a disk or device"},
     Halt{'Z', "has no main thread any more", "have no main thread any more"},
-    Halt{'X', "has died, and the process that started it has not noticed",
-         "have died, and the processes that started them have not noticed"},
+    Halt{'X', "has died, and what started it goes on", "have died, and what started them goes on"},
 };
 
 // At that moment: under strace each system call is one in state t.
@@ -78,7 +73,7 @@ bool looks_stopped(const control::SeenRank& seen) {
 }
 
 std::string named(const std::vector<int>& ranks) {
-  return (ranks.size() == 1 ? "rank " : "ranks ") + fold_ranks(sorted(ranks));
+  return (ranks.size() == 1 ? "rank " : "ranks ") + rank_ranges(ranks);
 }
 
 std::string place_of(const control::SeenRank& seen) {
@@ -103,18 +98,6 @@ std::string place_of(const control::SeenRank& seen) {
 }
 
 }  // namespace
-
-std::string fold_ranks(const std::vector<int>& ranks) {
-  std::string text;
-  for (std::size_t i = 0; i < ranks.size();) {
-    std::size_t last = i;
-    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
-    text += (text.empty() ? "" : ",") + std::to_string(ranks[i]);
-    if (last > i) text += "-" + std::to_string(ranks[last]);
-    i = last + 1;
-  }
-  return text;
-}
 
 bool Watcher::take(const control::SeenRank& seen, std::int64_t now_ms) {
   const auto [at, fresh] = ranks_.try_emplace(seen.rank);
@@ -174,10 +157,17 @@ bool Watcher::is_still(std::int64_t now_ms, std::int64_t for_ms) const {
   for (const auto& [rank, place] : ranks_) {
     if (place.seen.ended) continue;
     if (now_ms - place.since_ms < for_ms) return false;
+    if (place.seen.state == 'X') continue;  // nor does it wait
     waits = waits || place.seen.function != 0 || is_unanswered(place, now_ms, for_ms) ||
             (is_stopped(place) && now_ms - place.state_since_ms >= for_ms);
   }
   return waits;
+}
+
+std::optional<int> Watcher::outlived() const {
+  for (const auto& [rank, place] : ranks_)
+    if (!place.seen.ended && place.is_settled && place.seen.state == 'X') return rank;
+  return std::nullopt;
 }
 
 bool Watcher::all_wait(std::int64_t now_ms, std::int64_t for_ms) const {
@@ -231,9 +221,9 @@ std::string Watcher::words_of_circle(std::int64_t now_ms) const {
   if (ranks.size() == 1) {
     text += "rank " + std::to_string(ranks[0]) + " waits for itself";
   } else if (ranks.size() == 2) {
-    text += "ranks " + fold_ranks(sorted(ranks)) + " wait for each other";
+    text += "ranks " + rank_ranges(ranks) + " wait for each other";
   } else {
-    text += "ranks " + fold_ranks(sorted(ranks)) + " wait in a circle";
+    text += "ranks " + rank_ranges(ranks) + " wait in a circle";
   }
   const bool all_send = std::ranges::all_of(ranks, [this](int rank) {
     const std::string function = function_of(*find(rank));
@@ -250,7 +240,7 @@ std::vector<int> Watcher::missing() const {
     const control::SeenRank& seen = place.seen;
     if (is_starting(seen))
       for (const auto& [other, its] : ranks_)
-        if (!its.seen.joined) awaited.insert(other);
+        if (!its.seen.joined || its.seen.ended) awaited.insert(other);
     if (seen.ended || seen.function == 0 || !seen.detailed) continue;
     if (!is_collective(seen)) {
       if (seen.peer >= 0) awaited.insert(seen.peer);

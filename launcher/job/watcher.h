@@ -19,9 +19,11 @@ class Watcher {
   explicit Watcher(std::int64_t began_ms) : began_ms_(began_ms) {}
   // Whether this rank has moved since the look before.
   bool take(const control::SeenRank& seen, std::int64_t now_ms);
-  // Every rank that lives has been in the same place for so long, and one of them is in MPI, or is
+  // Every rank that lives has been in the same place for so long, and one is alive in MPI, or is
   // stopped, or has no answer of its GPU's driver.
   bool is_still(std::int64_t now_ms, std::int64_t for_ms) const;
+  // The first rank whose MPI program ended inside MPI, behind something that goes on.
+  std::optional<int> outlived() const;
   // Every rank that lives has been in one call of MPI for so long: none computes, none is stopped.
   bool all_wait(std::int64_t now_ms, std::int64_t for_ms) const;
   // Ranks that others wait for: first those that are stopped, also in a collective of all, then
@@ -61,8 +63,6 @@ class Watcher {
   std::map<int, Place> ranks_;
 };
 
-// "0-3,7"
-std::string fold_ranks(const std::vector<int>& ranks);
 // The frames of a debugger's output, shortened, the program's own before those of libraries; all of
 // it where there are none.
 std::string shorten_stack(const std::string& text);

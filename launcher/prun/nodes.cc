@@ -60,6 +60,14 @@ Result<std::optional<std::string>> own_key(const job::JobRequest& request) {
   return secure::read_key_file(key_path(request));
 }
 
+// Where nothing has it yet; by a second name where the file system has these (NFS does), else (vfat
+// does) by the kernel's word.
+bool take_name(const std::string& from, const std::string& to) {
+  return ::link(from.c_str(), to.c_str()) == 0 ||
+         (errno != EEXIST &&
+          ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0);
+}
+
 // Into a file for this user's eyes only, which has its name when the key is in it: whoever comes in
 // between finds no file, and of several that make one at a time all have the first one's.
 Result<std::string> make_key(const job::JobRequest& request) {
@@ -75,7 +83,7 @@ Result<std::string> make_key(const job::JobRequest& request) {
   const bool named =
       file.is_open() &&
       ::write(file.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size()) &&
-      ::link(unnamed.c_str(), path.c_str()) == 0;
+      take_name(unnamed, path);
   const int error = errno;
   if (file.is_open()) ::unlink(unnamed.c_str());
   if (named) return key;

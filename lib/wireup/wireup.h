@@ -54,7 +54,6 @@ class Wireup {
   // Of whichever rank, its own source asked.
   Result<BlobView> address_of(int rank);
   const Segment& segment() const { return *segment_; }
-  WatchRecord& watch() const { return segment().local(static_cast<unsigned>(local_rank_)).watch; }
 
   // Publishes this rank's transport addresses to the job. At most kAddressBytes.
   virtual Result<void> put(BlobView address) = 0;

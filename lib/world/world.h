@@ -79,7 +79,9 @@ class World {
   comm::Reason take_reason() { return comm::take_reason(*comms_); }
   wireup::Wireup& wireup() { return *wireup_; }
   const Knobs& knobs() { return knobs_; }
-  wireup::WatchRecord& watch() { return wireup_->watch(); }
+  wireup::WatchRecord& watch() {
+    return wireup_->segment().local(static_cast<std::uint32_t>(wireup_->local_rank())).watch;
+  }
 
   // Ends the whole job; does not return.
   [[noreturn]] void abort(int status, std::string_view reason, wireup::Blame blame);

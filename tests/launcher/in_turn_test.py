@@ -65,23 +65,6 @@ def bad():
             turns = 1 if what == "in the second turn" else 0
             check(f"nothing follows one that called MPI_Init alone, {what}, on {where}",
                   status == 16 and said.count("is done") == turns and "ended the job" in said and broken in said, said)
-    outlived = "ended between MPI_Init and MPI_Finalize, and what started it goes on"
-    for where, way in WAYS.items():
-        for what, script in {
-                "a script": '[ $RANK = 1 ] && { "$0" crashes; sleep 600; }; "$0" 0',
-                "a script that has run another": '"$0" 0; [ $RANK = 1 ] && { "$0" silent; sleep 600; }; "$0" 1',
-                "a parent that does not wait for it": f"[ $RANK = 1 ] && {LEAVES_IT_DEAD}; \"$0\" 0",
-                "a wrapper that closes descriptors": f"[ $RANK = 1 ] && {{ {CLOSES} \"$0\" silent; sleep 600; }}; \"$0\" 0"}.items():
-            status, said = job(script, *way)
-            check(f"nobody waits for a program that {what} has outlived, on {where}",
-                  status == 213 and said.count(outlived) == 1 and "the MPI program of rank 1 on host" in said, said)
-            if where != "one host":
-                break
-    status, said = job('[ $RANK = 1 ] && { "$0" crashes; sleep 6; exit 4; }; sleep 6', "--continuous", *WAYS["one host"])
-    check("where a failed rank does not end the others it goes on", status == 4 and outlived not in said, said)
-    for closes in ("closes", "stands in"):
-        status, said = job(f'"$0" "{closes}"; exit $?', *WAYS["one host"])
-        check(f"a program that {closes} is not taken for one that ended", status == 5 and outlived not in said, said)
     for where in ("two hosts", "hosts of one rank"):
         status, said = job('[ $RANK = 2 ] && { "$0" silent; sleep 1; exit 0; }; "$0" 0', *WAYS[where])
         check(f"who is missing is named, and its end is the reason, on {where}", status == 213 and "done" not in said and
@@ -92,6 +75,34 @@ def bad():
     check("the status of one that ends between two programs", status == 7, said)
 
 
+def outlived():
+    """Where somebody waits for a program that has died behind a script, a standstill is the end; else scripts go on."""
+    words = "ended between MPI_Init and MPI_Finalize, and what started it goes on"
+    hasty = ("--hang-report", "2")
+    for where, way in WAYS.items():
+        for what, script in {
+                "a script": '[ $RANK = 1 ] && { "$0" crashes; sleep 600; }; "$0" 0',
+                "a script that has run another": '"$0" 0; [ $RANK = 1 ] && { "$0" silent; sleep 600; }; "$0" 1',
+                "a parent that does not wait for it": f"[ $RANK = 1 ] && {LEAVES_IT_DEAD}; \"$0\" 0",
+                "a wrapper that closes descriptors": f"[ $RANK = 1 ] && {{ {CLOSES} \"$0\" silent; sleep 600; }}; \"$0\" 0"}.items():
+            status, said = job(script, *hasty, *way)
+            check(f"nobody waits for a program that {what} has outlived, on {where}",
+                  status == 213 and said.count(words) == 1 and "the MPI program of rank 1 on host" in said and
+                  "rank 1 on host" in said and "has died, and what started it goes on" in said, said)
+            if where != "one host":
+                break
+    status, said = job('[ $RANK = 1 ] && { "$0" crashes; sleep 5; exit 4; }; "$0" 0', "--continuous", *hasty, *WAYS["one host"])
+    check("where a failed rank does not end the others its script goes on", "ended with status 4" in said and words not in said, said)
+    for ranks in ("1", "3"):
+        status, said = job('"$0" crashes; sleep 5; echo tidied', "--oversubscribe", "-np", ranks, *hasty)
+        check(f"where nobody waits, scripts tidy up: {ranks} ranks",
+              status == 213 and "tidied" in said and words not in said, said)
+    for lives in ("closes", "stands in"):
+        status, said = job(f'[ $RANK = 1 ] && {{ "$0" "{lives}"; exit $?; }}; "$0" 0', *hasty, *WAYS["one host"])
+        check(f"a program that {lives} is not taken for one that ended", status == 5 and words not in said, said)
+
+
 good()
 bad()
+outlived()
 result()

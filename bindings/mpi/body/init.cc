@@ -16,6 +16,27 @@ namespace {
 
 pthread_t g_main_thread;  // who called MPI_Init; valid while running
 
+// Seen in this call, as CallScope does it where there is a world before: over several hosts it
+// waits for all ranks, and another thread may have a session by now.
+class Starting {
+ public:
+  explicit Starting(function::Number called) : called_(called) {
+    process.world->enter();
+    if (process.gated) process.inside.add(called_);
+    watch::enter(*process.watch, called_);
+  }
+  ~Starting() {
+    if (process.gated) process.inside.drop(called_);
+    watch::leave(*process.watch);
+    process.world->leave();
+  }
+  Starting(const Starting&) = delete;
+  Starting& operator=(const Starting&) = delete;
+
+ private:
+  function::Number called_;
+};
+
 Code start(function::Number called, int required, int* provided) {
   const std::int64_t began_ns = now_ns();
   if (const ProcessPhase phase = process.phase.load(std::memory_order_acquire);
@@ -26,9 +47,9 @@ Code start(function::Number called, int required, int* provided) {
   if (required < MPI_THREAD_SINGLE || required > MPI_THREAD_MULTIPLE)
     return refuse(Code::arg, "required is not a thread level");
   g_main_thread = ::pthread_self();
-  const Result<void> opened = open_world(called, level_from_mpi(required));
+  const Result<void> opened = open_world(level_from_mpi(required));
   if (!opened) return note(opened);
-  const watch::Scope inside(*process.watch, called);  // it may wait for others
+  const Starting inside(called);
   if (const Result<void> met = begin_world_model(); !met) return note(met);
   *provided = level_to_mpi(process.world->level());
   if (process.recorder != nullptr) process.recorder->end(called, began_ns);

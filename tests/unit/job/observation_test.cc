@@ -26,16 +26,17 @@ struct Watched {
   int mismatches = 0;
   std::vector<control::Look> asked;
   std::set<int> hosts{0};
-  Observation observation{loop,
-                          request,
-                          course,
-                          terminal,
-                          {[this](const control::Look& look) {
-                             asked.push_back(look);
-                             return hosts;
-                           },
-                           [](int) { return false; }, [] {}, [] { return true; },
-                           [this](const std::string&) { ++mismatches; }, [] {}}};
+  Observation observation{
+      loop,
+      request,
+      course,
+      terminal,
+      {[this](const control::Look& look) {
+         asked.push_back(look);
+         return hosts;
+       },
+       [](int) { return false; }, [] {}, [] { return true; },
+       [this](status::ExitStatus, const std::string&) { ++mismatches; }, [] {}}};
   Watched() {
     request.plan.hosts.resize(1);
     request.plan.ranks.resize(kRanks);

@@ -115,6 +115,9 @@ TEST_CASE("who is in MPI_Init waits for those that have not come to it", "[watch
   late.joined = true;
   watcher.take(late, 2000);
   CHECK(watcher.missing().empty());
+  late.ended = true;  // with an earlier program
+  watcher.take(late, 3000);
+  CHECK(watcher.missing() == std::vector<int>{2});
 }
 
 TEST_CASE("a rank that was never in MPI has been where it is since the job began", "[watch]") {
@@ -211,7 +214,7 @@ TEST_CASE("a rank that is stopped is said to be, and is waited for first", "[wat
   is_in_barrier(2, 'Z');
   CHECK(says("    rank 2 on host a has no main thread any more\n"));
   is_in_barrier(2, 'X');
-  CHECK(says("    rank 2 on host a has died, and the process that started it has not noticed\n"));
+  CHECK(says("    rank 2 on host a has died, and what started it goes on\n"));
 }
 
 TEST_CASE("a rank is stopped where two looks in turn say so of the same call", "[watch]") {
@@ -253,6 +256,23 @@ TEST_CASE("a stopped rank is waited for where somebody waits for it", "[watch]")
   CHECK(says_missing());
 }
 
+TEST_CASE("a rank whose program has died is outlived, and waits for nobody", "[watch]") {
+  Watcher watcher(0);
+  control::SeenRank dead = in_collective(0, "MPI_Barrier", 1);
+  dead.state = 'X';
+  for (const std::int64_t at : {0, 500}) {
+    watcher.take(dead, at);
+    watcher.take(computing(1), at);
+  }
+  CHECK(watcher.outlived() == 0);
+  CHECK_FALSE(watcher.is_still(2000, 1000));
+  watcher.take(in_collective(1, "MPI_Barrier", 2), 2000);
+  CHECK(watcher.is_still(3000, 1000));
+  dead.ended = true;
+  watcher.take(dead, 3000);
+  CHECK_FALSE(watcher.outlived());
+}
+
 TEST_CASE("ranks that are all stopped outside MPI stand still", "[watch]") {
   Watcher watcher(0);
   control::SeenRank seen = computing(0);
@@ -290,9 +310,7 @@ TEST_CASE("a rank that is stopped is no part of a deadlock", "[watch]") {
   CHECK(watcher.report(0, host_of).find("deadlock") == std::string::npos);
 }
 
-TEST_CASE("ranks fold and stacks lose their addresses", "[watch]") {
-  CHECK(fold_ranks({0, 1, 2, 5, 7, 8}) == "0-2,5,7-8");
-  CHECK(fold_ranks({}).empty());
+TEST_CASE("stacks lose their addresses", "[watch]") {
   CHECK(shorten_stack("PID 7\n#0  0x00007f12 - 1 pause\n#1 0x00aa main\n").find("0x") ==
         std::string::npos);
   CHECK(shorten_stack("#0  0x00ab f () from /lib/libc.so.6\n#1  0x00cd in g () at g.c:3\n") ==

@@ -111,7 +111,6 @@ TEST_CASE("who is in MPI_Init waits for those that have not come to it", "[watch
   watcher.take(late, 0);
   CHECK(watcher.is_still(2000, 1000));
   CHECK(watcher.missing() == std::vector<int>{2});
-  CHECK(watcher.report(2000, host_of).starts_with("    rank 0 on host a: MPI_Init, for 2 s\n"));
   late.joined = true;
   watcher.take(late, 2000);
   CHECK(watcher.missing().empty());
@@ -268,9 +267,6 @@ TEST_CASE("a rank whose program has died is outlived, and waits for nobody", "[w
   CHECK_FALSE(watcher.is_still(2000, 1000));
   watcher.take(in_collective(1, "MPI_Barrier", 2), 2000);
   CHECK(watcher.is_still(3000, 1000));
-  dead.ended = true;
-  watcher.take(dead, 3000);
-  CHECK_FALSE(watcher.outlived());
 }
 
 TEST_CASE("ranks that are all stopped outside MPI stand still", "[watch]") {

@@ -192,8 +192,9 @@ MatchedMessage* take(Communicator& comm, int source, int tag, bool block, p2p::S
 Request* irecv_taken(MatchedMessage& message, void* data, Count count,
                      const types::Datatype& type) {
   Communicator& comm = message.comm();
-  p2p::Pending* const request = comm.runtime().endpoint.recv_taken(
-      std::exchange(message.taken_, nullptr), buffer_of(comm, data, count, type));
+  p2p::Pending* const request =
+      comm.runtime().endpoint.recv_taken(message.taken_, buffer_of(comm, data, count, type));
+  message.taken_ = nullptr;
   return RequestMaker::of_message(comm, request, type);
 }
 

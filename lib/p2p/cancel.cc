@@ -26,9 +26,16 @@ namespace tutti::p2p {
 
 void Core::cancel(std::uint32_t context, Code code) {
   TUTTI_CHECK(code != Code::ok, "a context is cancelled without an error");
-  // A word for each peer whose message ends here. Half of it is not done.
-  bytes_.stock(channel_.transfers.count() + channel_.unexpected.size() + channel_.taken.size(),
-               sizeof(ControlFrame));
+  // A word for each message that ends here. Half of it is not done.
+  std::size_t words = 0;
+  for (std::uint32_t id = 0; id < channel_.transfers.count(); ++id) {
+    const Transfer* const each = channel_.transfers.find(id);
+    const bool has_ended = each->phase == Phase::unused || each->phase == Phase::complete;
+    words += each->context == context && !has_ended ? 1 : 0;
+  }
+  for (const MatchNode* node : {channel_.unexpected.oldest(), channel_.taken.oldest()})
+    for (; node != nullptr; node = node->newer) words += node->context == context ? 1 : 0;
+  bytes_.stock(words, sizeof(ControlFrame));
   if (!cancel_in(context, kAnySource, code)) return;
   cancel_partitioned(context, code);
   run_completions();

@@ -183,9 +183,11 @@ bool Core::wants_loan(int from, const transport::FrameHeader& header, std::size_
 bool Core::on_lent(int from, const transport::FrameHeader& header, std::span<std::byte> payload,
                    transport::Loan loan) {
   loan_ = std::move(loan);
-  const bool is_believed = on_frame(from, header, payload);
-  loan_.end();  // where nobody kept it
-  return is_believed;
+  const struct Ends {  // where nobody kept it; a frame that is offered again comes with another one
+    transport::Loan& loan;
+    ~Ends() { loan.end(); }
+  } ends{loan_};
+  return on_frame(from, header, payload);
 }
 
 // What has arrived goes to its place in the device's memory.

@@ -29,7 +29,7 @@ class BytePool {
 
   void* take(std::size_t bytes);
   void give(void* block, std::size_t bytes);  // with the size it was taken with
-  // So many blocks of that size, of at most 128 KiB, are there for the next who take some.
+  // So many blocks of that size are there for the next who take some. Above 128 KiB: nothing.
   void stock(std::size_t count, std::size_t bytes);
   std::size_t kept() const { return kept_; }
   std::size_t in_use() const { return in_use_; }

@@ -18,7 +18,7 @@ Transfer* Core::post_recv(int rank, const Envelope& envelope, const types::Buffe
     if (!channel_.unexpected.is_empty()) [[unlikely]] {
       auto* const found = static_cast<KeptMessage*>(channel_.unexpected.find(key_of(*transfer)));
       if (found != nullptr) {
-        stock_for(transfer, found->header, found->bytes);
+        if (found->bringing == nullptr) stock_for(transfer, found->header, found->bytes);
         drop_kept(found);
         give_message(transfer, found);
         return transfer;
@@ -130,7 +130,7 @@ Pending* Core::recv_taken(KeptMessage* message, const types::Buffer& buffer) {
   transfer->begin(Phase::posted, message->from,
                   {message->context, message->source, message->tag, 0}, buffer);
   try {
-    stock_for(transfer, message->header, message->bytes);
+    if (message->bringing == nullptr) stock_for(transfer, message->header, message->bytes);
   } catch (...) {
     abandon(transfer);
     throw;

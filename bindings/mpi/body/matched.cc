@@ -53,7 +53,12 @@ Code mrecv(void* buf, Count count, types::Datatype& datatype, MPI_Message* messa
   MPI_Request request = MPI_REQUEST_NULL;
   if (const Code code = imrecv(buf, count, datatype, message, &request); code != Code::ok)
     return code;
-  return wait(&request, status);
+  // The message is taken: it comes, also where memory is short for a moment.
+  for (;;) try {
+      return wait(&request, status);
+    } catch (const std::bad_alloc&) {
+      if (request == MPI_REQUEST_NULL) throw;
+    }
 }
 
 }  // namespace tutti::mpi::body

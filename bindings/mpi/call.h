@@ -26,6 +26,17 @@ inline constexpr bool kChecksBuilt = false;
 inline constexpr bool kChecksBuilt = true;
 #endif
 
+// What a call does first and last where several threads may be in MPI.
+inline void come_among(world::World& world, function::Number number) {
+  world.enter();
+  process.inside.add(number);
+}
+inline void go_from_among(world::World& world, function::Number number) {
+  process.inside.drop(number);
+  if (!process.inside.is_empty()) watch::enter(*process.watch, process.inside.any());
+  world.leave();
+}
+
 class CallScope {
  public:
   enum When : std::uint8_t { inside, anytime };
@@ -36,8 +47,7 @@ class CallScope {
     allowed_ = entered_ != nullptr || when == anytime;
     if (entered_ == nullptr) return;
     if (process.gated) [[unlikely]] {
-      entered_->enter();
-      process.inside.add(number);
+      come_among(*entered_, number);
     } else if (when == inside) {
       come_alone();
     }
@@ -51,11 +61,8 @@ class CallScope {
     if (process.recorder != nullptr) [[unlikely]]
       process.recorder->end(number_, begin_ns_);
     watch::leave(*process.watch);
-    if (process.gated) [[unlikely]] {
-      process.inside.drop(number_);
-      if (!process.inside.is_empty()) watch::enter(*process.watch, process.inside.any());
-      entered_->leave();
-    }
+    if (process.gated) [[unlikely]]
+      go_from_among(*entered_, number_);
   }
   CallScope(const CallScope&) = delete;
   CallScope& operator=(const CallScope&) = delete;

@@ -111,11 +111,10 @@ void Observation::finish_stacks(const std::shared_ptr<StackWish>& wish) {
 std::string Observation::stacks_text(const StackWish& wish) const {
   std::map<std::string, std::vector<int>> ranks_in;  // equal stacks once
   for (const auto& [rank, stack] : wish.stack_of) ranks_in[shorten_stack(stack)].push_back(rank);
-  std::string text =
-      watcher_.report(now_ns() / 1'000'000, [this](int rank) { return host_of_rank(rank); });
+  std::string text = report();
   for (const auto& [stack, ranks] : ranks_in) {
     const bool one = ranks.size() == 1;
-    text += "    stack of " + std::string(one ? "rank " : "ranks ") + rank_ranges(ranks) +
+    text += "    stack of " + ranks_text(ranks) +
             (one ? " on host " + host_of_rank(ranks[0]) : "") + ":\n" + stack;
   }
   if (!wish.asked.empty())

@@ -27,11 +27,6 @@ std::string communicator_of(const control::SeenCall& call) {
   return call.context < 2 ? "MPI_COMM_WORLD" : "communicator " + std::to_string(call.context / 2);
 }
 
-std::string ranks_text(std::vector<int> ranks) {
-  std::sort(ranks.begin(), ranks.end());
-  return (ranks.size() == 1 ? "rank " : "ranks ") + rank_ranges(ranks);
-}
-
 bool has(const control::SeenCall& call, std::uint32_t flag) {
   return (call.flags & flag) != 0;
 }

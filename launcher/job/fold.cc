@@ -57,4 +57,8 @@ std::string rank_ranges(std::vector<int> ranks) {
   return text;
 }
 
+std::string ranks_text(const std::vector<int>& ranks) {
+  return (ranks.size() == 1 ? "rank " : "ranks ") + rank_ranges(ranks);
+}
+
 }  // namespace tutti::launch::job

@@ -43,5 +43,7 @@ class LineFolder {
 
 // 0,1,2,5 -> "0-2,5"
 std::string rank_ranges(std::vector<int> ranks);
+// "rank 3", "ranks 0-2,5"
+std::string ranks_text(const std::vector<int>& ranks);
 
 }  // namespace tutti::launch::job

@@ -72,10 +72,6 @@ bool looks_stopped(const control::SeenRank& seen) {
   return !seen.ended && (seen.state == 'T' || seen.state == 't');
 }
 
-std::string named(const std::vector<int>& ranks) {
-  return (ranks.size() == 1 ? "rank " : "ranks ") + rank_ranges(ranks);
-}
-
 std::string place_of(const control::SeenRank& seen) {
   if (seen.ended) return "over";
   if (seen.function == 0)
@@ -147,7 +143,7 @@ std::string Watcher::words_of_unanswered(std::int64_t now_ms) const {
   if (ranks.empty()) return {};
   const bool are_barred = std::ranges::all_of(
       ranks, [this](int rank) { return (find(rank)->asked & wireup::kIsBarred) != 0; });
-  return "    " + named(ranks) +
+  return "    " + ranks_text(ranks) +
          " had no answer of the GPU's driver to what calls in a stream need" +
          (are_barred ? std::string(": ") + kSilentDriver : "") + "\n";
 }
@@ -282,7 +278,7 @@ std::string Watcher::report(std::int64_t now_ms, const HostOf& host_of) const {
   for (const std::string& text : order) {
     const Group& group = groups[text];
     const bool one = group.ranks.size() == 1;
-    report += "    " + named(group.ranks);
+    report += "    " + ranks_text(group.ranks);
     if (one) report += " on host " + host_of(group.ranks[0]);
     report +=
         ": " + text + ", for " + std::to_string((now_ms - group.since_ms + 500) / 1000) + " s\n";
@@ -310,7 +306,7 @@ std::string Watcher::words_of_halts(const HostOf& host_of) const {
       if (!place.seen.ended && place.is_settled && place.seen.state == halt.state)
         ranks_on[host_of(rank)].push_back(rank);
     for (const auto& [host, ranks] : ranks_on)
-      text += "    " + named(ranks) + " on host " + host + " " +
+      text += "    " + ranks_text(ranks) + " on host " + host + " " +
               (ranks.size() == 1 ? halt.one : halt.several) +
               (halt.state == 'T' ? way_on(ranks) : "") + "\n";
   }
@@ -330,8 +326,9 @@ std::string Watcher::words_of_missing() const {
   for (const int rank : missing()) (is_stopped(ranks_.at(rank)) ? stopped : others).push_back(rank);
   std::string text;
   if (!stopped.empty())
-    text += named(stopped) + (stopped.size() == 1 ? ", which is stopped" : ", which are stopped");
-  if (!others.empty()) text += (text.empty() ? "" : "; and ") + named(others);
+    text +=
+        ranks_text(stopped) + (stopped.size() == 1 ? ", which is stopped" : ", which are stopped");
+  if (!others.empty()) text += (text.empty() ? "" : "; and ") + ranks_text(others);
   return text.empty() ? "" : "    waited for: " + text + "\n";
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/true_while.h"
 #include "engine/memory.h"
 
 namespace tutti::engine {
@@ -16,18 +17,6 @@ namespace {
 
 using sched::Step;
 using sched::StepKind;
-
-// While it lives what the endpoint ends does not advance the run; whatever is thrown meanwhile.
-class Advancing {
- public:
-  explicit Advancing(bool& is_advancing) : is_advancing_(is_advancing) { is_advancing_ = true; }
-  ~Advancing() { is_advancing_ = false; }
-  Advancing(const Advancing&) = delete;
-  Advancing& operator=(const Advancing&) = delete;
-
- private:
-  bool& is_advancing_;
-};
 
 }  // namespace
 
@@ -118,7 +107,7 @@ inline void Run::queue(std::uint32_t step) {
 void Run::advance() {
   if (advancing_ || done_) return;
   {
-    const Advancing now(advancing_);
+    const TrueWhile now(advancing_);
     start_queued();
   }
   if (code_ != Code::ok) binding_.outlives_failure ? part_company() : let_go();
@@ -244,7 +233,7 @@ void Run::fail_by(const p2p::Pending& request) {
 // still read and write the caller's memory, so the run ends when the last of them has. Sending
 // may let the endpoint look, which ends messages of ours: all are seen to first.
 void Run::part_company() {
-  const Advancing now(advancing_);
+  const TrueWhile now(advancing_);
   ++stragglers_;
   for (Message& message : messages_) {
     if (p2p::Pending* const request = message.request; request != nullptr) {

@@ -21,14 +21,12 @@ pthread_t g_main_thread;  // who called MPI_Init; valid while running
 class Starting {
  public:
   explicit Starting(function::Number called) : called_(called) {
-    process.world->enter();
-    if (process.gated) process.inside.add(called_);
+    if (process.gated) come_among(*process.world, called_);
     watch::enter(*process.watch, called_);
   }
   ~Starting() {
-    if (process.gated) process.inside.drop(called_);
     watch::leave(*process.watch);
-    process.world->leave();
+    if (process.gated) go_from_among(*process.world, called_);
   }
   Starting(const Starting&) = delete;
   Starting& operator=(const Starting&) = delete;

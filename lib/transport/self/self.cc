@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/true_while.h"
 #include "transport/host_region.h"
-#include "transport/inside.h"
 #include "wireup/wireup.h"
 
 namespace tutti::transport::self {
@@ -157,7 +157,7 @@ class SelfTransport final : public Transport {
 
   int progress() override {
     if (inside_ || queue_.size() == 0) return 0;
-    const Inside until_end(inside_);
+    const TrueWhile until_end(inside_);
     const std::size_t count = queue_.size();
     for (std::size_t i = 0; i < count; ++i) deliver();
     return static_cast<int>(count);

@@ -10,9 +10,9 @@
 #include <bit>
 
 #include "base/check.h"
+#include "base/true_while.h"
 #include "transport/gone_scan.h"
 #include "transport/host_region.h"
-#include "transport/inside.h"
 #include "transport/shm/lane.h"
 #include "transport/shm/single_copy.h"
 #include "transport/wake.h"
@@ -137,7 +137,7 @@ class ShmTransport final : public Transport, public Lender {
 
   int progress() override {
     if (inside_) return 0;  // a callback came round: frames stay in order
-    const Inside until_end(inside_);
+    const TrueWhile until_end(inside_);
     find_lanes();
     int events = 0;
     for (Reader& reader : hot_)

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "transport/inside.h"
+#include "base/true_while.h"
 #include "transport/tcp/peers.h"
 
 namespace tutti::transport::tcp {
@@ -92,7 +92,7 @@ class TcpTransport final : public Transport {
 
   int progress() override {
     if (inside_) return 0;
-    const Inside until_end(inside_);
+    const TrueWhile until_end(inside_);
     int events = peers_.take_again();
     if (peers_.has_hot()) events += peers_.pull_hot();
     if (events == 0 && is_due()) events += serve();

@@ -13,6 +13,7 @@
 #include <unordered_map>
 
 #include "base/clock.h"
+#include "base/true_while.h"
 #include "transport/gone_scan.h"
 #include "transport/ucx/outlet.h"
 #include "types/types.h"
@@ -173,7 +174,7 @@ ucs_status_t UcxTransport::on_message(void* data, const void* header_bytes, std:
 
 int UcxTransport::progress() {
   if (inside_) return 0;
-  inside_ = true;
+  const TrueWhile until_end(inside_);
   worker_->calm();
   for (int round = 0; round < kRoundsPerCall && worker_->progress(); ++round) {
   }
@@ -181,7 +182,6 @@ int UcxTransport::progress() {
   if (gone_.is_asked()) look_for_gone();
   if (!doomed_.empty()) [[unlikely]]
     events += bury();
-  inside_ = false;
   return events;
 }
 

@@ -75,6 +75,8 @@ TEST_CASE("random lines come out whole and in order, whoever folds them", "[job]
 TEST_CASE("ranks are told in ranges", "[job][fold]") {
   CHECK(rank_ranges({3, 0, 1, 7, 2}) == "0-3,7");
   CHECK(rank_ranges({}).empty());
+  CHECK(ranks_text({3}) == "rank 3");
+  CHECK(ranks_text({5, 1, 0}) == "ranks 0-1,5");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "catch.h"
+#include "seen.h"
 #include "watch/calls.h"
 #include "wireup/protocol.h"
 
@@ -58,22 +59,8 @@ struct Watched {
 };
 
 control::SeenRank in_a_barrier(int rank, std::uint64_t calls) {
-  control::SeenRank seen;
-  seen.rank = rank;
-  seen.joined = true;
+  control::SeenRank seen = in_collective(rank, "MPI_Barrier", calls);
   seen.calls = calls;
-  seen.function = 1;
-  seen.detailed = true;
-  seen.context = 1;
-  seen.sequence = calls;
-  return seen;
-}
-
-control::SeenRank computes(int rank) {
-  control::SeenRank seen;
-  seen.rank = rank;
-  seen.joined = true;
-  seen.calls = 1;
   return seen;
 }
 
@@ -153,7 +140,7 @@ TEST_CASE("a standstill after another one is reported, too, however late a host 
     const std::uint64_t number = one.next_look().number;
     one.observation.take(0, control::Seen{number, {in_a_barrier(0, calls)}, {}});
     std::this_thread::sleep_for(2 * kSpan);
-    one.observation.take(1, control::Seen{number, {computes(1)}, {}});
+    one.observation.take(1, control::Seen{number, {computing(1)}, {}});
   };
   // Of the rank that is missing a report wants the stack.
   const auto is_reported = [&] {

@@ -2,6 +2,7 @@
 #include "job/watcher.h"
 
 #include "catch.h"
+#include "seen.h"
 #include "watch/watch.h"
 
 using namespace tutti;
@@ -9,32 +10,6 @@ using namespace tutti::launch;
 using namespace tutti::launch::job;
 
 namespace {
-
-std::uint64_t number_of(const std::string& name) {
-  for (std::uint32_t i = 0; i < 2000; ++i)
-    if (name == watch::function_name(i)) return i + 1;
-  return 0;
-}
-
-control::SeenRank in_collective(int rank, const std::string& name, std::uint64_t sequence) {
-  control::SeenRank seen;
-  seen.rank = rank;
-  seen.joined = seen.detailed = true;
-  seen.function = number_of(name);
-  seen.calls = 5;
-  seen.context = 1;
-  seen.peer = watch::kNoPeer;
-  seen.sequence = sequence;
-  return seen;
-}
-
-control::SeenRank computing(int rank) {
-  control::SeenRank seen;
-  seen.rank = rank;
-  seen.joined = true;
-  seen.calls = 4;
-  return seen;
-}
 
 std::string host_of(int) {
   return "a";

@@ -162,11 +162,12 @@ void Observation::check_movement() {
     reported_still_ = false;
     return;
   }
-  if (std::exchange(reported_still_, true)) return;
   const std::string limit =
       span % 1000 == 0 ? std::to_string(span / 1000) + " s" : std::to_string(span) + " ms";
   const std::optional<int> dead = watcher_.outlived();
   const bool ends = dead && !request_.spec.keep_going && calls_.may_fail();
+  // Told once; that the program is dead may be seen later.
+  if (std::exchange(reported_still_, true) && !ends) return;
   terminal_.say("no rank has moved for " + limit + " (--hang-report; the job " +
                 (ends ? "ends" : "goes on") + "); the ranks are in:");
   if (ends) {

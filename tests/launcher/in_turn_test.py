@@ -91,6 +91,9 @@ def outlived():
                   "rank 1 on host" in said and "has died, and what started it goes on" in said, said)
             if where != "one host":
                 break
+    status, said = job('[ $RANK = 1 ] && { "$0" closes; sleep 600; }; "$0" 0', *hasty, *WAYS["one host"])
+    check("also where the program dies behind a standstill that was reported",
+          status == 213 and "; the job goes on)" in said and said.count(words) == 1, said)
     status, said = job('[ $RANK = 1 ] && { "$0" crashes; sleep 5; exit 4; }; "$0" 0', "--continuous", *hasty, *WAYS["one host"])
     check("where a failed rank does not end the others its script goes on", "ended with status 4" in said and words not in said, said)
     for ranks in ("1", "3"):

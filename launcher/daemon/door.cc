@@ -14,6 +14,7 @@
 
 #include "base/pass_fd.h"
 #include "daemon/aside.h"
+#include "daemon/processes.h"
 
 namespace tutti::launch::daemon {
 namespace {
@@ -87,6 +88,7 @@ void RankDoor::enter(UniqueFd fd) {
   const std::uint64_t number = ++next_;
   Visitor& visitor = visitors_[number];
   visitor.fd = std::move(fd);
+  name_senders(visitor.fd.get());  // before it is answered: a rank speaks at once then
   visitor.limit = loop_.after(kVisitorLimit, [this, number] { drop(number); });
   loop_.on_readable(visitor.fd.get(), [this, number] { hear(number); });
   hear(number);  // a rank has spoken before it is heard

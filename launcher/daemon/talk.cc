@@ -120,7 +120,6 @@ void Ranks::enter(int local, UniqueFd control) {
   RankProcess& rank = ranks_[static_cast<std::size_t>(local)];
   if (rank.ended) return;
   const int fd = control.get();
-  name_senders(fd);
   rank.entered.push_back(std::move(control));
   watch_control(rank, fd);
 }

@@ -88,7 +88,6 @@ void RankDoor::enter(UniqueFd fd) {
   const std::uint64_t number = ++next_;
   Visitor& visitor = visitors_[number];
   visitor.fd = std::move(fd);
-  name_senders(visitor.fd.get());  // before it is answered: a rank speaks at once then
   visitor.limit = loop_.after(kVisitorLimit, [this, number] { drop(number); });
   loop_.on_readable(visitor.fd.get(), [this, number] { hear(number); });
   hear(number);  // a rank has spoken before it is heard
@@ -141,6 +140,7 @@ void RankDoor::let_in(const Proved& who) {
   const auto wish = static_cast<wireup::DoorWish>(who.answer.wish);
   const int segment = answers_.segments(who.local(), wish);
   if (segment < 0) return drop(who.number);
+  name_senders(who.fd);  // before it is answered: a rank speaks at once then
   const bool told = wireup::answer_at_door(who.fd, who.answer, {}, segment);
   loop_.forget(who.fd);
   UniqueFd control = std::move(visitors_.at(who.number).fd);

@@ -25,7 +25,8 @@ inline constexpr std::size_t kRoom = kBytes - sizeof(Handle);
 inline constexpr std::size_t kAlign = alignof(Handle);
 inline constexpr Handle kAddress = 0x0000'ffff'ffff'ff00;  // the other bits are the generation
 
-// Memory for one object, at most kRoom bytes of it; its slot has a new handle.
+// Memory for one object, at most kRoom bytes of it; its slot has a new handle. Where there is none
+// the program ends by a line: nobody has to undo what came before.
 void* take();
 // Nobody knows it by its handle any more, and the memory may be taken again.
 void give(void* object);

@@ -112,14 +112,7 @@ Request* RequestMaker::open(Communicator& comm, std::unique_ptr<Hooks> hooks) {
 
 Request* RequestMaker::of_message(Communicator& comm, p2p::Pending* message,
                                   const types::Datatype& type, int peer, int tag) {
-  Request* request = nullptr;
-  try {
-    request = make(comm);
-  } catch (...) {
-    comm.runtime().endpoint.cancel(message);  // if its peer has not met it
-    comm.runtime().endpoint.release(message);
-    throw;
-  }
+  Request* const request = make(comm);
   if (message->done) {
     request->sent_ = {peer, message->number};
     take_status(*request, message);

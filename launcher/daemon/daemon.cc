@@ -232,7 +232,7 @@ void Daemon::hear_keeper() {
   if (got != 1 || number == 0) return;
   const bool ends = number == SIGTERM || number == SIGINT || number == SIGQUIT || number == SIGHUP;
   if (ends && !has_launched_) return cut_off(status_when_told(number));
-  if (!echoes_.is_new_from_keeper(number)) return;
+  if (!echoes_.note_from_keeper(number)) return;
   if (number != SIGCONT) return ranks_.signal(number);
   ranks_.pause(false);
   signal_descendants(SIGCONT, [this](pid_t child) { return below_.has_started(child); });
@@ -308,7 +308,7 @@ void Daemon::handle(const control::Signal& signal) {
   if (stops) up_.keep_alive(std::chrono::seconds{0}, kSilence);
   if (signal.number == SIGCONT) beat();
   if (!stops && signal.number != SIGCONT) {
-    if (echoes_.is_new_from_head(signal.number)) ranks_.signal(signal.number);
+    if (echoes_.note_from_head(signal.number)) ranks_.signal(signal.number);
     return;
   }
   ranks_.pause(stops);

@@ -12,13 +12,14 @@ namespace tutti::launch::daemon {
 
 class Echoes {
  public:
-  bool is_new_from_keeper(int number) {
+  // Whether it is new.
+  bool note_from_keeper(int number) {
     const bool again = is_echo(from_keeper_, number) || is_echo(from_head_, number);
     from_keeper_ = {number, now_ns()};
     return !again;
   }
-  // prun's user may send one twice; what the keeper has passed on is the same.
-  bool is_new_from_head(int number) {
+  // The same; prun's user may send one twice, what the keeper has passed on is the same.
+  bool note_from_head(int number) {
     from_head_ = {number, now_ns()};
     return !is_echo(from_keeper_, number);
   }

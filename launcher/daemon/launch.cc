@@ -264,7 +264,7 @@ bool RankStarter::free(Slot& slot, bool waits) {
 }
 
 // The oldest first: it is the next that begins.
-bool RankStarter::has_room() {
+bool RankStarter::make_room() {
   if (slots_.size() < kAtOnce) {
     slots_.push_back(std::make_unique<Slot>());
     std::rotate(slots_.begin(), slots_.end() - 1, slots_.end());
@@ -273,12 +273,12 @@ bool RankStarter::has_room() {
   return free(*slots_.front(), true);
 }
 
-bool RankStarter::is_idle() {
+bool RankStarter::drain() {
   return std::all_of(slots_.begin(), slots_.end(),
                      [this](const auto& slot) { return free(*slot, true); });
 }
 
-void RankStarter::has_ended(const RankProcess& rank) {
+void RankStarter::on_ended(const RankProcess& rank) {
   for (const auto& slot : slots_)
     if (slot->rank == &rank) free(*slot, true);
 }

@@ -98,12 +98,12 @@ class RankStarter {
   ~RankStarter();
 
   // Waits for a moment until there is room for one more, or until none is on its way. False: a
-  // program is slow to begin (its file system is); ask again later.
-  bool has_room();
-  bool is_idle();
-  Result<void> start(RankProcess& rank, RankStart start);  // has_room() was true
+  // program is slow to begin (its file system is); come again later.
+  bool make_room();
+  bool drain();
+  Result<void> start(RankProcess& rank, RankStart start);  // make_room() was true
   // This one has ended; whether it ran its program is known now.
-  void has_ended(const RankProcess& rank);
+  void on_ended(const RankProcess& rank);
 
  private:
   struct Slot;

@@ -122,7 +122,7 @@ void Ranks::on_found(Found&& found) {
 // Those on their way run their programs first: then who looks finds them among our descendants.
 void Ranks::pause(bool on) {
   is_paused_ = on;
-  if (on && starter_) starter_->is_idle();
+  if (on && starter_) starter_->drain();
   if (!on && std::exchange(start_waits_, false)) start_more();
 }
 
@@ -136,14 +136,14 @@ void Ranks::start_more() {
     starter_ = std::make_unique<RankStarter>([this](RankProcess& rank) { hear_of_exec(rank); });
   bool waits = false;
   while (!waits && next_to_start_ < ranks_.size()) {
-    if (!starter_->has_room()) {
+    if (!starter_->make_room()) {
       waits = true;
     } else if (const auto done = start(ranks_[next_to_start_++]); !done) {
       return say_(
           control::DaemonFailed{status::of(status::ExitStatus::no_resources), done.error().text});
     }
   }
-  if (waits || !starter_->is_idle()) {
+  if (waits || !starter_->drain()) {
     loop_.after(kSlowStart, [this] { start_more(); });
     return;
   }
@@ -324,7 +324,7 @@ void Ranks::on_child_ended(pid_t pid, int wait_status) {
   RankProcess& rank = ranks_[static_cast<std::size_t>(found->second)];
   *found = by_pid_.back();
   by_pid_.pop_back();
-  if (starter_) starter_->has_ended(rank);
+  if (starter_) starter_->on_ended(rank);
   rank.ended = true;
   rank.wait_status = wait_status;
   if (door_) door_->forget(rank.local);

@@ -178,7 +178,7 @@ bool Hosts::take(int index, const control::Hello& hello) {
   fresh.hello = hello;
   if (fresh.channel)
     fresh.channel->keep_alive(daemon::kBeat, daemon::kSilence,
-                              [this] { return suspension_ && suspension_->is_on(); });
+                              [this] { return suspension_ && suspension_->ask(); });
   if (!fresh.to_grow.empty()) send(index, grow_message(std::move(fresh.to_grow)));
   return false;
 }

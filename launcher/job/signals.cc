@@ -31,7 +31,7 @@ void Signals::take(int number) {
     return;
   }
   const bool ends = number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
-  if (ends && is_same(number)) return;
+  if (ends && !note_end(number)) return;
   if (ends) machine_.interrupt(number);
   if (ends && (++endings_ >= kMostSignals || last_words_.are_said())) {
     machine_.ending().blemish(status::of_signal(number));
@@ -62,12 +62,12 @@ void Signals::take(int number) {
   });
 }
 
-bool Signals::is_same(int number) {
+bool Signals::note_end(int number) {
   const auto now = std::chrono::steady_clock::now();
-  if (number == last_ && now - last_came_ < kSameInterrupt) return true;
+  if (number == last_ && now - last_came_ < kSameInterrupt) return false;
   last_ = number;
   last_came_ = now;
-  return false;
+  return true;
 }
 
 }  // namespace tutti::launch::job

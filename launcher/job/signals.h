@@ -29,7 +29,7 @@ class Signals {
 
  private:
   void take(int number);
-  bool is_same(int number);  // as the one that ended before it, a moment ago
+  bool note_end(int number);  // false: the same came a moment ago
   // stop.cc: control-Z
   void stop();
   void stop_when_told(std::int64_t until_ns);

@@ -173,7 +173,7 @@ std::string trial_line(const std::string& agent, const std::string& host) {
 
 Suspension::Suspension(const Environment& environment) : job_(job_numbers(environment)[0]) {}
 
-bool Suspension::is_on() {
+bool Suspension::ask() {
   constexpr std::int64_t kMomentNs = 30'000'000'000;  // in which its daemons are heard again
   const auto shown = job_.empty() ? Result<std::string>(std::string()) : shown_of(job_);
   if (shown && shown->find("JobState=SUSPENDED") != std::string::npos) seen_ns_ = now_ns();

@@ -44,11 +44,11 @@ class SlurmSteps {
 std::string trial_line(const std::string& agent, const std::string& host);
 
 // Whether a silent host belongs to a job that is suspended, or was a moment ago: its daemon is
-// stopped, and not lost. Asks scontrol.
+// stopped, and not lost.
 class Suspension {
  public:
   explicit Suspension(const Environment& environment);
-  bool is_on();
+  bool ask();  // scontrol
 
  private:
   std::string job_;

@@ -171,11 +171,11 @@ Result<void> bind_as(Draft& draft, const Given&) {
 
 // placement.cc
 Result<void> map_by(Draft& draft, const Given& given);
-Result<void> ranks_per_object(Draft& draft, const Given& given);
 Result<void> rank_by(Draft& draft, const Given& given);
 Result<void> bind_to(Draft& draft, const Given& given);
 // counts.cc
 Result<void> ranks(Draft& draft, const Given& given);
+Result<void> ranks_per_object(Draft& draft, const Given& given);
 Result<void> ranks_per_node(Draft& draft, const Given& given);
 Result<void> ranks_per_package(Draft& draft, const Given& given);
 Result<void> one_per_node(Draft& draft, const Given& given);
@@ -200,6 +200,8 @@ Result<void> gpu_support(Draft& draft, const Given& given);
 Result<void> memory_kinds(Draft& draft, const Given& given);
 Result<void> interfaces(Draft& draft, const Given& given);
 Result<void> other_interfaces(Draft& draft, const Given& given);  // all but these
+Result<void> tcp_links(Draft& draft, const Given& given);
+Result<void> costs(Draft& draft, const Given& given);
 Result<void> link_security(Draft& draft, const Given& given);
 Result<void> list_shared_variables(Draft& draft, const Given& given);
 Result<void> unset_variable(Draft& draft, const Given& given);
@@ -217,8 +219,6 @@ Result<void> mca(Draft& draft, const Given& given);
 Result<void> runtime_options(Draft& draft, const Given& given);
 Result<void> slurm_mpi(Draft& draft, const Given& given);
 Result<void> tune(Draft& draft, const Given& given);
-Result<void> tcp_links(Draft& draft, const Given& given);
-Result<void> costs(Draft& draft, const Given& given);
 Result<void> app_file(Draft& draft, const Given& given);
 Result<void> multi_prog(Draft& draft, const Given& given);
 // outputs.cc
@@ -247,7 +247,6 @@ Result<void> hostfile(Draft& draft, const Given& given);
 Result<void> virtual_hosts(Draft& draft, const Given& given);
 Result<void> link_rate(Draft& draft, const Given& given);
 Result<void> link_delay(Draft& draft, const Given& given);
-Result<void> this_machine(Draft& draft, const Given& given);
 Result<void> launch_agent(Draft& draft, const Given& given);
 Result<void> agent_args(Draft& draft, const Given& given);
 Result<void> launcher(Draft& draft, const Given& given);
@@ -304,7 +303,7 @@ Result<void> finish_torch(Draft& draft, const std::string& tool);
 Result<void> read_programs(Draft& draft);
 // outputs.cc: srun's letters to ours: %t rank, %n host number, %N host, %j and %J job, %s step.
 std::string ours_of_slurm(const std::string& pattern);
-// Takes out what only the launcher can say (wireup::kLaunchersOwn); returns the names.
+// variables.cc: takes out what only the launcher can say (wireup::kLaunchersOwn); returns the names.
 std::vector<std::string> drop_launchers_own(std::vector<EnvChange>& changes);
 
 }  // namespace tutti::launch::cli

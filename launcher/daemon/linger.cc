@@ -1,7 +1,5 @@
-// The end of a host's part of the job: signals, what filters of the ranks still write, then nothing
-// is left.
+// The end of a host's part of the job: what filters of the ranks still write, then nothing is left.
 #include <algorithm>
-#include <csignal>
 #include <set>
 #include <string>
 #include <utility>
@@ -21,39 +19,6 @@ constexpr std::int64_t kQuiet = 1'000'000'000, kLongestLinger = 5'000'000'000;
 constexpr std::chrono::milliseconds kLingerLook{20};
 
 }  // namespace
-
-// A rank may have left the group it was given (setsid, an interactive shell).
-void Ranks::send_signal(const RankProcess& rank, int number) {
-  if (::kill(-rank.pid, number) != 0) ::kill(rank.pid, number);
-}
-
-// Those that do not run their programs yet get it when they do (hear_of_exec): until then a rank is
-// the daemon's child and shares its memory. Nothing is kept for a job that is still to come, nor
-// what stops and continues.
-void Ranks::signal(int number) {
-  const bool is_for_now = number == SIGTSTP || number == SIGCONT;
-  for (RankProcess& rank : ranks_) {
-    if (rank.ended) continue;
-    if (rank.pid > 0 && (rank.program_runs || number == SIGKILL))
-      send_signal(rank, number);
-    else if (!is_for_now)
-      rank.early_signals.push_back(number);
-  }
-}
-
-void Ranks::end(int grace_ms) {
-  if (!ending_) generations_.abort();
-  ending_ = true;
-  pause(false);  // who has not started is told of as one that will not
-  if (grace_ms > 0) {
-    signal(SIGTERM);
-    signal(SIGCONT);
-    loop_.cancel(end_timer_);
-    end_timer_ = loop_.after(std::chrono::milliseconds(grace_ms), [this] { signal(SIGKILL); });
-  } else {
-    signal(SIGKILL);
-  }
-}
 
 void Ranks::finish(std::function<void()> done) {
   servers_.close();
@@ -75,20 +40,20 @@ bool Ranks::writes_on() const {
   if (now >= lingers_until_ns_) return false;
   const bool quiet = !hold_ && now >= last_byte_ns_ + kQuiet;
   return std::any_of(ranks_.begin(), ranks_.end(), [quiet](const RankProcess& rank) {
-    return (!quiet && (rank.output[0].is_open() || rank.output[1].is_open())) || waits(rank, 0) ||
-           waits(rank, 1);
+    return (!quiet && (rank.output[0].is_open() || rank.output[1].is_open())) || has_unwritten(rank, 0) ||
+           has_unwritten(rank, 1);
   });
 }
 
 // A FIFO's reader, or a file's server, has not taken everything.
-bool Ranks::waits(const RankProcess& rank, int stream) {
+bool Ranks::has_unwritten(const RankProcess& rank, int stream) {
   return rank.file[stream] && !rank.file[stream]->is_idle();
 }
 
 void Ranks::tell_unwritten() {
   for (const RankProcess& rank : ranks_)
     for (const int stream : {0, 1}) {
-      if (!waits(rank, stream)) continue;
+      if (!has_unwritten(rank, stream)) continue;
       const std::string& pattern = stream == 0 ? launch_.output.out_file : launch_.output.err_file;
       say_(control::Note{std::to_string(rank.file[stream]->waiting()) + " bytes of rank " +
                          std::to_string(rank.part.rank) + " could not be written to " +
@@ -143,7 +108,7 @@ void Ranks::linger() {
 
 // Files have as long as the rest had; what a thread is at has a second in any case.
 bool Ranks::has_time(const RankProcess& rank, int stream) const {
-  if (!waits(rank, stream)) return false;
+  if (!has_unwritten(rank, stream)) return false;
   return now_ns() < (rank.file[stream]->is_at_work() ? files_until_ns_ : lingers_until_ns_);
 }
 

@@ -156,7 +156,7 @@ void Ranks::watch_for_standstill() {
 }
 
 // In MPI, and in the same call as when it was asked last; or through with it.
-bool Ranks::waits(RankProcess& rank, const wireup::WatchRecord& record) {
+bool Ranks::waits_in_mpi(RankProcess& rank, const wireup::WatchRecord& record) {
   // relaxed: a sample; the rank's stores are relaxed, too (watch.h).
   const std::uint64_t calls = record.calls.load(std::memory_order_relaxed);
   const bool inside = record.function.load(std::memory_order_relaxed) != 0;
@@ -174,7 +174,7 @@ std::vector<control::SeenCall> Ranks::calls_of_ranks(Which which) {
     if (record == nullptr) continue;
     const auto& recent = record->recent;
     const std::uint64_t begun = watch::calls_begun(recent);
-    if (which == Which::waiting ? !waits(rank, record->watch) || begun == rank.calls_told
+    if (which == Which::waiting ? !waits_in_mpi(rank, record->watch) || begun == rank.calls_told
                                 : which == Which::standing && !stands(rank, begun))
       continue;
     rank.calls_told = begun;

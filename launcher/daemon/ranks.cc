@@ -86,7 +86,7 @@ Result<void> Ranks::launch(control::Launch launch, const Place& place) {
     rank.local = static_cast<int>(i);
     if (rank.part.takes_stdin) input_offsets_[rank.local] = 0;
   }
-  look_up(loop_, wanted(), [this](Found&& found) { on_found(std::move(found)); });
+  find_files(loop_, wanted(), [this](Found&& found) { on_found(std::move(found)); });
   return {};
 }
 

@@ -14,9 +14,9 @@
 
 #include "control/control.h"
 #include "daemon/door.h"
+#include "daemon/find_files.h"
 #include "daemon/generations.h"
 #include "daemon/launch.h"
-#include "daemon/look_up.h"
 #include "daemon/servers.h"
 #include "topo/topo.h"
 #include "wireup/protocol.h"
@@ -64,24 +64,10 @@ class Ranks {
   void hurry();  // no waiting any more
 
  private:
+  // ranks.cc
   Wanted wanted() const;
   void on_found(Found&& found);
-  void make_servers();
-  struct Reading;                          // look.cc: a debugger of ours at work
-  void look_for_stack(RankProcess& rank);  // look.cc
-  void take_stack(RankProcess& rank);      // look.cc
-  void watch_tool(const std::shared_ptr<Reading>& reading);
-  void tool_ended(pid_t pid);
-  static pid_t program_of(const RankProcess& rank);
-  static int state_of(RankProcess& rank);
-  enum class Which { all, standing, waiting };
-  std::vector<control::SeenRank> places();
-  void watch_for_standstill();
-  static bool waits(RankProcess& rank, const wireup::WatchRecord& record);
-  std::vector<control::SeenCall> calls_of_ranks(Which which);
-  void on_served(const std::string& problem);
   void start_more();
-  RankProcess* rank_numbered(int rank);
   Result<void> make_job_segment(const Place& place);
   // Null: it has not joined, and costs no memory as long as nobody looks; or it ended, and all
   // others are in later programs.
@@ -91,26 +77,40 @@ class Ranks {
   int cores_for(const RankProcess& rank) const;
   CannotStart problem_of(const RankProcess& rank) const;
   Result<void> start(RankProcess& rank);
-  static void send_signal(const RankProcess& rank, int number);  // linger.cc
+  void watch(RankProcess& rank);
+  void report_not_started(RankProcess& rank, const CannotStart& problem);
+
+  // serving.cc
+  void make_servers();
+  void on_served(const std::string& problem);
+  RankProcess* rank_numbered(int rank);
+
+  // look.cc
+  struct Reading;  // a debugger of ours at work
+  void look_for_stack(RankProcess& rank);
+  void take_stack(RankProcess& rank);
+  void watch_tool(const std::shared_ptr<Reading>& reading);
+  void tool_ended(pid_t pid);
+  static pid_t program_of(const RankProcess& rank);
+  static int state_of(RankProcess& rank);
+  std::vector<control::SeenRank> places();
+  void watch_for_standstill();
+  static bool waits_in_mpi(RankProcess& rank, const wireup::WatchRecord& record);
+  enum class Which { all, standing, waiting };
+  std::vector<control::SeenCall> calls_of_ranks(Which which);
+
+  // signal.cc
+  static void send_signal(const RankProcess& rank, int number);
+
+  // stream.cc
   OutputOwner writer_of(const RankProcess& rank) const;
   std::vector<std::string> own_words(const control::AppPart& part, const RankProcess& rank) const;
   LineCutter& lines_of(RankProcess& rank, int stream);
   void show_rest(RankProcess& rank, int stream);
-  void watch(RankProcess& rank);
-  void report_not_started(RankProcess& rank, const CannotStart& problem);
-
-  // stream.cc
   void watch_output(RankProcess& rank, int stream);
   bool read_output(RankProcess& rank, int stream);
   void read_waiting(RankProcess& rank, int stream);
   void read_rest(RankProcess& rank, int stream);
-  bool writes_on() const;
-  static bool waits(const RankProcess& rank, int stream);
-  void tell_unwritten();
-  void tell_left_behind();
-  void linger();
-  void finish_files();
-  bool has_time(const RankProcess& rank, int stream) const;
   void show(RankProcess& rank, int stream, Parts&& parts);
   void show_part(RankProcess& rank, int stream, std::string&& text, bool more);
   void on_file(RankProcess& rank, int stream, int error);
@@ -120,6 +120,15 @@ class Ranks {
   void show_piece_soon();
   void write_input();
   std::size_t write_input_to(RankProcess& rank, std::size_t offset);
+
+  // linger.cc
+  bool writes_on() const;
+  static bool has_unwritten(const RankProcess& rank, int stream);
+  void tell_unwritten();
+  void tell_left_behind();
+  void linger();
+  void finish_files();
+  bool has_time(const RankProcess& rank, int stream) const;
 
   // talk.cc
   void hear_of_exec(RankProcess& rank);

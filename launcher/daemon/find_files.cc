@@ -1,4 +1,4 @@
-#include "daemon/look_up.h"
+#include "daemon/find_files.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ std::string no_folder(const std::string& path) {
   return ::access(path.c_str(), X_OK) == 0 ? "" : "no permission to work in folder " + path;
 }
 
-App look_up_app(const control::AppPart& part, const Wanted& wanted,
+App find_app(const control::AppPart& part, const Wanted& wanted,
                 std::vector<std::string>& notes) {
   App app;
   const bool own = !wanted.directory.empty() && !part.directory_required;
@@ -77,10 +77,10 @@ void refuse_two_mpis(std::vector<App>& apps) {
 
 }  // namespace
 
-Found look_up(const Wanted& wanted) {
+Found find_files(const Wanted& wanted) {
   Found found;
   for (const control::AppPart& part : wanted.apps)
-    found.apps.push_back(look_up_app(part, wanted, found.notes));
+    found.apps.push_back(find_app(part, wanted, found.notes));
   refuse_two_mpis(found.apps);
   FileOpener opener(wanted.appends);
   for (const std::string& path : wanted.files) {
@@ -92,10 +92,10 @@ Found look_up(const Wanted& wanted) {
   return found;
 }
 
-void look_up(control::Loop& loop, Wanted wanted, std::function<void(Found&&)> done) {
+void find_files(control::Loop& loop, Wanted wanted, std::function<void(Found&&)> done) {
   auto found = std::make_shared<Found>();
   aside(
-      loop, [found, wanted = std::move(wanted)] { *found = look_up(wanted); },
+      loop, [found, wanted = std::move(wanted)] { *found = find_files(wanted); },
       [found, done = std::move(done)] { done(std::move(*found)); });
 }
 

@@ -35,8 +35,8 @@ struct Found {
   std::vector<std::string> notes;  // for the user
 };
 
-Found look_up(const Wanted& wanted);
+Found find_files(const Wanted& wanted);
 // The same by a thread; `done` is called by the loop, unless that ends first.
-void look_up(control::Loop& loop, Wanted wanted, std::function<void(Found&&)> done);
+void find_files(control::Loop& loop, Wanted wanted, std::function<void(Found&&)> done);
 
 }  // namespace tutti::launch::daemon

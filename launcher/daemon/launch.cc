@@ -5,8 +5,8 @@
 // the daemon (parent-death signal) and leads a process group of its own, so that a signal reaches
 // what it starts, too.
 //
-// Several children are on their way at a time, each with a slot: its stack, and what it reads. The
-// kernel clears a word of the slot when the child leaves our memory. (To wait for each, as vfork
+// Several children are on their way at a time, each from a launch pad: its stack, and what it reads.
+// The kernel clears a word of the pad when the child leaves our memory. (To wait for each, as vfork
 // does, let the first of two ranks run to its end before the second began: the daemon was woken
 // on the processor that the child had just taken.) Errno is one word for all of them: only the
 // text of a failure could suffer, when two fail in the same instant.
@@ -236,9 +236,9 @@ RankFds rank_fds(rlim_t most_open_files) {
 }
 
 // A child on its way, and all that it reads.
-struct RankStarter::Slot {
+struct RankStarter::LaunchPad {
   SharedWithChild shared;
-  RankProcess* rank = nullptr;  // null: the slot is free
+  RankProcess* rank = nullptr;  // null: the pad is free
   RankStart start;
   std::vector<char*> argv, shell_argv, environment;
   Pipe input, output, errors;  // the child's ends
@@ -249,43 +249,43 @@ struct RankStarter::Slot {
 RankStarter::RankStarter(Runs runs) : runs_(std::move(runs)) {}
 RankStarter::~RankStarter() = default;
 
-// Whoever is still in a slot is gone from it, or for a moment waited for.
-bool RankStarter::free(Slot& slot, bool waits) {
-  if (slot.rank == nullptr) return true;
-  if (waits) slot.shared.wait();
-  if (!slot.shared.has_left()) return false;
-  RankProcess& rank = *std::exchange(slot.rank, nullptr);
-  rank.exec_error = *slot.shared.error();
-  for (Pipe* pipe : {&slot.input, &slot.output, &slot.errors}) *pipe = {};
-  slot.control.reset();
-  slot.start = {};
+// Whoever is still in a pad is gone from it, or for a moment waited for.
+bool RankStarter::free(LaunchPad& pad, bool waits) {
+  if (pad.rank == nullptr) return true;
+  if (waits) pad.shared.wait();
+  if (!pad.shared.has_left()) return false;
+  RankProcess& rank = *std::exchange(pad.rank, nullptr);
+  rank.exec_error = *pad.shared.error();
+  for (Pipe* pipe : {&pad.input, &pad.output, &pad.errors}) *pipe = {};
+  pad.control.reset();
+  pad.start = {};
   runs_(rank);
   return true;
 }
 
 // The oldest first: it is the next that begins.
 bool RankStarter::make_room() {
-  if (slots_.size() < kAtOnce) {
-    slots_.push_back(std::make_unique<Slot>());
-    std::rotate(slots_.begin(), slots_.end() - 1, slots_.end());
+  if (pads_.size() < kAtOnce) {
+    pads_.push_back(std::make_unique<LaunchPad>());
+    std::rotate(pads_.begin(), pads_.end() - 1, pads_.end());
     return true;
   }
-  return free(*slots_.front(), true);
+  return free(*pads_.front(), true);
 }
 
 bool RankStarter::drain() {
-  return std::all_of(slots_.begin(), slots_.end(),
-                     [this](const auto& slot) { return free(*slot, true); });
+  return std::all_of(pads_.begin(), pads_.end(),
+                     [this](const auto& pad) { return free(*pad, true); });
 }
 
 void RankStarter::on_ended(const RankProcess& rank) {
-  for (const auto& slot : slots_)
-    if (slot->rank == &rank) free(*slot, true);
+  for (const auto& pad : pads_)
+    if (pad->rank == &rank) free(*pad, true);
 }
 
 Result<void> RankStarter::start(RankProcess& rank, RankStart how) {
-  std::rotate(slots_.begin(), slots_.begin() + 1, slots_.end());
-  Slot& slot = *slots_.back();
+  std::rotate(pads_.begin(), pads_.begin() + 1, pads_.end());
+  LaunchPad& pad = *pads_.back();
   const bool takes_input = rank.part.takes_stdin && !rank.part.on_pty;
   if (!takes_input && !nothing_.is_open())
     nothing_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -293,47 +293,47 @@ Result<void> RankStarter::start(RankProcess& rank, RankStart how) {
     return fail(Code::other, std::string("cannot open /dev/null: ") + std::strerror(errno));
   int sockets[2];
   how.merge_stderr = how.merge_stderr || rank.part.on_pty;
-  if (!slot.shared.is_there() || (takes_input && !make_pipe(&slot.input)) ||
-      !(rank.part.on_pty ? make_pty(how.window, &slot.output, &slot.input)
-                         : make_pipe(&slot.output)) ||
-      (!how.merge_stderr && !make_pipe(&slot.errors)) ||
+  if (!pad.shared.is_there() || (takes_input && !make_pipe(&pad.input)) ||
+      !(rank.part.on_pty ? make_pty(how.window, &pad.output, &pad.input)
+                         : make_pipe(&pad.output)) ||
+      (!how.merge_stderr && !make_pipe(&pad.errors)) ||
       ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0)
     return no_descriptors();
   rank.control = own_end(UniqueFd(sockets[0]));
   name_senders(rank.control.get());
-  slot.control.reset(sockets[1]);
-  rank.input = own_end(std::move(slot.input.write));
-  rank.output[0] = own_end(std::move(slot.output.read));
-  rank.output[1] = own_end(std::move(slot.errors.read));
-  slot.start = std::move(how);
-  fill(slot, rank);
-  rank.pid = clone_child(slot.child, slot.shared);
+  pad.control.reset(sockets[1]);
+  rank.input = own_end(std::move(pad.input.write));
+  rank.output[0] = own_end(std::move(pad.output.read));
+  rank.output[1] = own_end(std::move(pad.errors.read));
+  pad.start = std::move(how);
+  fill(pad, rank);
+  rank.pid = clone_child(pad.child, pad.shared);
   if (rank.pid < 0) return fail(Code::other, no_process(errno));
-  slot.rank = &rank;
+  pad.rank = &rank;
   return {};
 }
 
-void RankStarter::fill(Slot& slot, const RankProcess& rank) const {
-  const RankStart& start = slot.start;
-  slot.argv = pointers_to(start.more_argv.empty() ? *start.argv : start.more_argv);
-  slot.shell_argv = slot.argv;
-  slot.shell_argv[0] = const_cast<char*>(start.path.c_str());
-  slot.shell_argv.insert(slot.shell_argv.begin(), const_cast<char*>("/bin/sh"));
-  slot.environment = pointers_to(start.environment);
-  const int stdout_fd = slot.output.write.get();
-  const int stdin_fd = rank.part.on_pty ? stdout_fd : slot.input.read.get();
-  slot.child = {start.path.c_str(),
+void RankStarter::fill(LaunchPad& pad, const RankProcess& rank) const {
+  const RankStart& start = pad.start;
+  pad.argv = pointers_to(start.more_argv.empty() ? *start.argv : start.more_argv);
+  pad.shell_argv = pad.argv;
+  pad.shell_argv[0] = const_cast<char*>(start.path.c_str());
+  pad.shell_argv.insert(pad.shell_argv.begin(), const_cast<char*>("/bin/sh"));
+  pad.environment = pointers_to(start.environment);
+  const int stdout_fd = pad.output.write.get();
+  const int stdin_fd = rank.part.on_pty ? stdout_fd : pad.input.read.get();
+  pad.child = {start.path.c_str(),
                 start.directory.c_str(),
-                slot.argv.data(),
-                slot.shell_argv.data(),
-                slot.environment.data(),
+                pad.argv.data(),
+                pad.shell_argv.data(),
+                pad.environment.data(),
                 {stdin_fd >= 0 ? stdin_fd : nothing_.get(), stdout_fd,
-                 start.merge_stderr ? stdout_fd : slot.errors.write.get()},
+                 start.merge_stderr ? stdout_fd : pad.errors.write.get()},
                 start.segment_fd,
-                slot.control.get(),
+                pad.control.get(),
                 start.server.get(),
                 start.as,
-                slot.shared.error(),
+                pad.shared.error(),
                 ::getpid(),
                 &rank.part.cpus,
                 {},
@@ -343,7 +343,7 @@ void RankStarter::fill(Slot& slot, const RankProcess& rank) const {
   for (const int node : rank.part.nodes) {
     constexpr int kBits = sizeof(unsigned long) * CHAR_BIT;
     if (node >= 0 && node < 16 * kBits)
-      slot.child.memory_nodes[node / kBits] |= 1UL << (node % kBits);
+      pad.child.memory_nodes[node / kBits] |= 1UL << (node % kBits);
   }
 }
 

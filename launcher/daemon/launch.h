@@ -106,13 +106,13 @@ class RankStarter {
   void on_ended(const RankProcess& rank);
 
  private:
-  struct Slot;
+  struct LaunchPad;
   static constexpr std::size_t kAtOnce = 4;
-  bool free(Slot& slot, bool waits);
-  void fill(Slot& slot, const RankProcess& rank) const;
+  bool free(LaunchPad& pad, bool waits);
+  void fill(LaunchPad& pad, const RankProcess& rank) const;
 
   Runs runs_;
-  std::vector<std::unique_ptr<Slot>> slots_;
+  std::vector<std::unique_ptr<LaunchPad>> pads_;
   UniqueFd nothing_;  // /dev/null
 };
 

@@ -191,7 +191,7 @@ void Rounds::take_seats() {
     *free = {one->id, one->name};
   }
   std::erase_if(seats, [](const Seat& seat) { return seat.id.empty(); });
-  const auto place = [&](const std::unique_ptr<spawn::Newcomer>& one) {
+  const auto place = [&](const std::unique_ptr<spawn::JoiningHost>& one) {
     const auto seat = std::find_if(seats.begin(), seats.end(),
                                    [&](const Seat& each) { return each.id == one->id; });
     return std::pair(one->node_rank < 0 ? 1 << 20 : one->node_rank, seat - seats.begin());
@@ -243,7 +243,7 @@ Result<Round> Rounds::next_round() {
 
 // Who came for nothing: other hosts had slots for all ranks.
 void Rounds::set_spares_aside(Round& round) const {
-  std::vector<std::unique_ptr<spawn::Newcomer>> all = std::exchange(round.joined, {});
+  std::vector<std::unique_ptr<spawn::JoiningHost>> all = std::exchange(round.joined, {});
   for (std::size_t i = 0; i < all.size(); ++i) {
     const std::string& name = round.request.allocation.hosts[own_hosts_.size() + i].name;
     const auto& planned = round.request.plan.hosts;
@@ -256,7 +256,7 @@ void Rounds::set_spares_aside(Round& round) const {
 
 // Whether another round follows, and what is said about it.
 bool Rounds::goes_on(const RoundOutcome& outcome) {
-  if (outcome.cause == Cause::newcomer) {
+  if (outcome.cause == Cause::joining) {
     say("a host joins; all ranks start again");
     return true;
   }
@@ -301,7 +301,7 @@ int Rounds::run() {
       continue;
     }
     expected_ = joined - std::min(joined, outcome.lost.size() - (own - own_hosts_.size())) +
-                (outcome.cause == Cause::newcomer ? 1 : 0);
+                (outcome.cause == Cause::joining ? 1 : 0);
     if (request_.meeting_is_port)
       if (const auto open = request_.meeting->open_door(); !open)
         return end(status::of(status::ExitStatus::no_resources), open.error().text);

@@ -104,7 +104,7 @@ void StateMachine::on_limit(State state) {
 // Whether another round follows this one.
 bool StateMachine::comes_again() const {
   const Cause cause = ending_.cause();
-  return (cause == Cause::rank && round_.restarts_left) || cause == Cause::newcomer ||
+  return (cause == Cause::rank && round_.restarts_left) || cause == Cause::joining ||
          (cause == Cause::host && round_.elastic);
 }
 
@@ -114,7 +114,7 @@ void StateMachine::on_newcomer() {
       request_.meeting->waiting().empty() ||
       hosts_.count() >= static_cast<std::size_t>(request_.spec.torch.max_nodes))
     return;
-  fail(0, "", Cause::newcomer);
+  fail(0, "", Cause::joining);
 }
 
 void StateMachine::say_bye() {

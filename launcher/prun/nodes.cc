@@ -130,7 +130,7 @@ int offered_slots(const cli::JobSpec& spec, const std::optional<topo::Machine>& 
 
 // Serves round after round, until the job is over.
 Result<int> serve(const job::JobRequest& request, const spawn::HostAndPort& where,
-                  const spawn::MeetingKey& key, spawn::Newcomer self) {
+                  const spawn::MeetingKey& key, spawn::JoiningHost self) {
   const cli::TorchSpec& torch = request.spec.torch;
   const double patience = request.spec.start_timeout_s > 0 ? request.spec.start_timeout_s
                           : torch.used                     ? torch.join_timeout_s
@@ -263,7 +263,7 @@ Result<std::optional<int>> meet(job::JobRequest& request,
                                 const std::optional<topo::Machine>& machine,
                                 const std::string& this_host) {
   cli::JobSpec& spec = request.spec;
-  spawn::Newcomer self;
+  spawn::JoiningHost self;
   self.name = this_host;
   self.slots = offered_slots(spec, machine);
   self.node_rank = spec.torch.node_rank;

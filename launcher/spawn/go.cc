@@ -1,4 +1,4 @@
-// The newcomer's side of a meeting, and what both sides share.
+// The joining host's side of a meeting, and what both sides share.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -113,7 +113,7 @@ Result<std::string> answer_of(int fd, std::string_view word) {
   return line;
 }
 
-Result<void> try_once(const HostAndPort& where, const MeetingKey& key, Newcomer* self) {
+Result<void> try_once(const HostAndPort& where, const MeetingKey& key, JoiningHost* self) {
   TUTTI_TRY(fd, connect_to(where));
   secure::Exchange exchange(secure::Side::caller, key.secret);
   const std::string join = std::string(kJoinWord) + " " + secure::text_of(exchange.own_public()) +
@@ -192,7 +192,7 @@ Result<HostAndPort> parse_host_and_port(const std::string& text, int port) {
 }
 
 Result<void> go_to_meeting(const HostAndPort& where, const MeetingKey& key, double patience_s,
-                           Newcomer* self) {
+                           JoiningHost* self) {
   if (::sodium_init() < 0) return fail(Code::other, "libsodium does not start");
   if (self->id.empty()) self->id = fresh_id();
   const std::int64_t begin = now_ns();

@@ -1,4 +1,4 @@
-// The meeting's side: a listening socket, visitors who have not proved themselves, newcomers.
+// The meeting's side: a listening socket, visitors who have not proved themselves, hosts that join.
 #include "spawn/meet.h"
 
 #include <fcntl.h>
@@ -23,8 +23,8 @@ namespace {
 
 constexpr std::size_t kLongestLine = 4096;
 constexpr std::size_t kMostVisitors = 256;
-constexpr std::size_t kMostAhead = 1U << 20;  // that a newcomer may say before its job begins
-// Where no key is asked for anybody may be a newcomer: so many, and so much each.
+constexpr std::size_t kMostAhead = 1U << 20;  // that a host may say before its job begins
+// Where no key is asked for anybody may join: so many, and so much each.
 constexpr std::size_t kMostStrangers = 256, kMostOfStranger = 64U << 10;
 constexpr std::chrono::seconds kPatience{10};  // with a visitor who says nothing
 constexpr std::chrono::seconds kPenalty{1};    // after a wrong guess
@@ -52,7 +52,7 @@ struct HostMeeting::Visitor {
   UniqueFd fd;
   std::string heard;
   std::optional<secure::Exchange> exchange;  // once it has said who it is
-  std::unique_ptr<Newcomer> who;
+  std::unique_ptr<JoiningHost> who;
   bool waits_for_no = false;  // guessed wrongly
   control::Loop::TimerId limit = 0;
 };
@@ -204,7 +204,7 @@ void HostMeeting::greet(Visitor* visitor, const std::string& line) {
   if (whose == control::Whose::others)
     return refuse(visitor, "it is another user's, on the same machine");
   if (whose == control::Whose::gone) return drop(visitor);
-  auto who = std::make_unique<Newcomer>();
+  auto who = std::make_unique<JoiningHost>();
   who->id = words[5];
   who->slots = static_cast<int>(*slots);
   who->node_rank = static_cast<int>(*node);
@@ -251,7 +251,7 @@ void HostMeeting::make_wait(Visitor* visitor) {
   visitor->limit = loop_->after(kPenalty, [this, visitor] { refuse(visitor, kWhy); });
 }
 
-void HostMeeting::seat(std::unique_ptr<Newcomer> fresh) {
+void HostMeeting::seat(std::unique_ptr<JoiningHost> fresh) {
   // Who comes again has lost the connection it waited on.
   std::erase_if(waiting_, [&](const auto& one) {
     if (one->id != fresh->id) return false;
@@ -265,8 +265,8 @@ void HostMeeting::seat(std::unique_ptr<Newcomer> fresh) {
 }
 
 // Its heartbeats are kept for whoever takes the channel; its end takes it off the list.
-void HostMeeting::watch(Newcomer& one) {
-  Newcomer* raw = &one;
+void HostMeeting::watch(JoiningHost& one) {
+  JoiningHost* raw = &one;
   const std::size_t most = key_.is_open ? kMostOfStranger : kMostAhead;
   loop_->on_readable(one.channel.get(), [this, raw, most] {
     std::array<char, 4096> buffer;
@@ -279,7 +279,7 @@ void HostMeeting::watch(Newcomer& one) {
   });
 }
 
-void HostMeeting::leave(Newcomer* one) {
+void HostMeeting::leave(JoiningHost* one) {
   loop_->forget(one->channel.get());
   std::erase_if(waiting_, [one](const auto& other) { return other.get() == one; });
   changed_();
@@ -289,7 +289,7 @@ void HostMeeting::leave(Newcomer* one) {
 void HostMeeting::beat() {
   const std::string alive =
       control::frame(control::kEveryHost, control::encode(control::Heartbeat{}));
-  std::vector<Newcomer*> deaf;
+  std::vector<JoiningHost*> deaf;
   for (auto& one : waiting_) {
     std::string sealed;
     one->stream->seal(alive, sealed);
@@ -297,7 +297,7 @@ void HostMeeting::beat() {
         static_cast<ssize_t>(sealed.size()))
       deaf.push_back(one.get());
   }
-  for (Newcomer* one : deaf) leave(one);
+  for (JoiningHost* one : deaf) leave(one);
   beat_ = loop_->after(kBeat, [this] { beat(); });
 }
 
@@ -306,15 +306,15 @@ namespace {
 class Joined final : public control::Spawner {
  public:
   Joined(control::Loop& loop, control::SpawnReports reports,
-         std::vector<std::unique_ptr<Newcomer>> hosts)
-      : loop_(loop), reports_(std::move(reports)), newcomers_(std::move(hosts)) {}
+         std::vector<std::unique_ptr<JoiningHost>> hosts)
+      : loop_(loop), reports_(std::move(reports)), joining_(std::move(hosts)) {}
 
-  // hosts[i] is the one that came as newcomer i.
+  // hosts[i] is the one that came as number i.
   void start(const std::vector<control::HostPart>& hosts) override {
-    for (std::size_t i = 0; i < hosts.size() && i < newcomers_.size(); ++i) {
+    for (std::size_t i = 0; i < hosts.size() && i < joining_.size(); ++i) {
       const int host = hosts[i].host;
       loop_.post([this, i, host] {
-        Newcomer& one = *newcomers_[i];
+        JoiningHost& one = *joining_[i];
         UniqueFd out(::fcntl(one.channel.get(), F_DUPFD_CLOEXEC, 3));
         reports_.ready(host, {std::move(one.channel), std::move(out), std::move(one.already),
                               std::move(one.stream)});
@@ -326,13 +326,13 @@ class Joined final : public control::Spawner {
  private:
   control::Loop& loop_;
   control::SpawnReports reports_;
-  std::vector<std::unique_ptr<Newcomer>> newcomers_;
+  std::vector<std::unique_ptr<JoiningHost>> joining_;
 };
 
 }  // namespace
 
 std::unique_ptr<control::Spawner> spawn_joined(control::Loop& loop, control::SpawnReports reports,
-                                               std::vector<std::unique_ptr<Newcomer>> hosts) {
+                                               std::vector<std::unique_ptr<JoiningHost>> hosts) {
   return std::make_unique<Joined>(loop, std::move(reports), std::move(hosts));
 }
 

@@ -1,7 +1,7 @@
 // Hosts that come by themselves: a meeting at an address, for `prun --listen` and torchrun.
 //
 // Whoever comes proves that he knows the key, and so does the meeting, over fresh public keys of
-// both (secure/secure.h). Then the connection is the start-up channel, sealed: the newcomer serves
+// both (secure/secure.h). Then the connection is the start-up channel, sealed: who joins serves
 // as a daemon on it. Nodes of a torchrun may meet without a key: then nobody who only listens
 // learns anything, but who comes may be anybody, unless he is on this machine.
 #pragma once
@@ -32,7 +32,7 @@ struct MeetingKey {
   std::string job;       // nodes that look for another one are refused
 };
 
-struct Newcomer {
+struct JoiningHost {
   std::string id;      // the same when it comes again
   std::string name;    // of its host
   int slots = 1;       // ranks it is for
@@ -56,7 +56,7 @@ class HostMeeting {
   void attach(control::Loop& loop, std::function<void()> changed);
   void detach();
   // Who waits; taking somebody out of the list is up to the caller.
-  std::vector<std::unique_ptr<Newcomer>>& waiting() { return waiting_; }
+  std::vector<std::unique_ptr<JoiningHost>>& waiting() { return waiting_; }
   // Gives the port up (for the ranks' own use), and takes it again.
   void close_door();
   Result<void> open_door();
@@ -73,9 +73,9 @@ class HostMeeting {
   void greet(Visitor* visitor, const std::string& line);
   void prove(Visitor* visitor, const std::string& line);
   void make_wait(Visitor* visitor);
-  void seat(std::unique_ptr<Newcomer> fresh);
-  void watch(Newcomer& one);
-  void leave(Newcomer* one);
+  void seat(std::unique_ptr<JoiningHost> fresh);
+  void watch(JoiningHost& one);
+  void leave(JoiningHost* one);
   void beat();
 
   HostAndPort at_;
@@ -84,7 +84,7 @@ class HostMeeting {
   UniqueFd door_;
   std::unique_ptr<control::Listener> guard_;  // while a loop runs and the door is open
   std::vector<std::unique_ptr<Visitor>> visitors_;
-  std::vector<std::unique_ptr<Newcomer>> waiting_;
+  std::vector<std::unique_ptr<JoiningHost>> waiting_;
   control::Loop* loop_ = nullptr;
   control::Loop::TimerId beat_ = 0;
   std::function<void()> changed_;
@@ -93,7 +93,7 @@ class HostMeeting {
 // Goes there, and waits until it is let in; tries again for `patience_s`. Blocks. `self`: who
 // comes; its channel is set, and what seals it.
 Result<void> go_to_meeting(const HostAndPort& where, const MeetingKey& key, double patience_s,
-                           Newcomer* self);
+                           JoiningHost* self);
 // A number nobody else has.
 std::string fresh_id();
 // Addresses of both ends of a connection: ours, theirs.
@@ -102,6 +102,6 @@ std::string peer_address(int fd);
 
 // Hosts whose daemons are there already.
 std::unique_ptr<control::Spawner> spawn_joined(control::Loop& loop, control::SpawnReports reports,
-                                               std::vector<std::unique_ptr<Newcomer>> hosts);
+                                               std::vector<std::unique_ptr<JoiningHost>> hosts);
 
 }  // namespace tutti::launch::spawn

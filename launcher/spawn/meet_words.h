@@ -1,12 +1,12 @@
 // What both sides of a meeting say, and what they know of each other. Inside the room only.
 //
-//   newcomer: TUTTI join PUBLIC MODE VERSION ID SLOTS NODE NAME
+//   host:     TUTTI join PUBLIC MODE VERSION ID SLOTS NODE NAME
 //   meeting:  TUTTI meet PUBLIC MODE                              or: TUTTI refused WHY
-//   newcomer: TUTTI proof PROOF
+//   host:     TUTTI proof PROOF
 //   meeting:  TUTTI welcome PROOF                                 or: TUTTI refused WHY
 //
 // From there on everything is sealed. The proofs cover the first two lines and the job's name. The
-// newcomer proves first: who only looks what listens here gets nothing to try keys on.
+// host proves first: who only looks what listens here gets nothing to try keys on.
 #pragma once
 
 #include <string>

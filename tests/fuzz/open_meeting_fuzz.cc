@@ -59,7 +59,7 @@ BlobView view(const std::string& text) {
   return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
 }
 
-// A word of the line by which a newcomer says who it is: mostly one that makes sense.
+// A word of the line by which a joining host says who it is: mostly one that makes sense.
 std::string word(fuzz::Random& random, bool bent, const std::string& good) {
   static const std::vector<std::string> odd{"",   "-1",   "0",    "1048576", "99999999999",
                                             "..", "a\tb", "\xc3", "x/y",     std::string(300, 'n')};
@@ -69,7 +69,7 @@ std::string word(fuzz::Random& random, bool bent, const std::string& good) {
 }
 
 // What is planned with, and shown.
-void check(const Newcomer& one) {
+void check(const JoiningHost& one) {
   REQUIRE((one.slots > 0 && one.slots < (1 << 20)));
   REQUIRE((one.node_rank >= -1 && one.node_rank < (1 << 20)));
   REQUIRE((!one.name.empty() && one.name.size() < 256 && one.name[0] != '.'));
@@ -79,7 +79,7 @@ void check(const Newcomer& one) {
 
 }  // namespace
 
-TEST_CASE("a seat is for who says all that a newcomer says", "[fuzz][open_meeting]") {
+TEST_CASE("a seat is for who says all that a joining host says", "[fuzz][open_meeting]") {
   Loop loop;
   const auto meeting = HostMeeting::open({"127.0.0.1", 0}, no_key());
   REQUIRE(meeting);

@@ -139,7 +139,7 @@ enum class Manners { good, hasty, bent, meddling };
 // A node of a job of two, who is anybody; a hasty one leaves before its ranks have ended, and one
 // that meddles says how the other's has ended.
 void be_node(fuzz::Random random, Manners manners, int node, int port) {
-  Newcomer self;
+  JoiningHost self;
   self.name = "node" + std::to_string(node);
   self.node_rank = node;
   if (!go_to_meeting({"127.0.0.1", port}, no_key(), 25, &self)) return;

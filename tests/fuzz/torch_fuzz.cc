@@ -121,7 +121,7 @@ TEST_CASE("who answers nonsense at a leading node's port is not joined", "[fuzz]
       while (::recv(fd.get(), heard, sizeof heard, 0) > 0) {
       }
     });
-    Newcomer self;
+    JoiningHost self;
     self.name = "here";
     const auto met = go_to_meeting({"127.0.0.1", ntohs(at.sin_port)}, key, 0, &self);
     self.channel.reset();

@@ -21,7 +21,7 @@ NOBODY = 65534
 
 
 class Relay:
-    """Between a newcomer and a meeting. `change(down, at, data)` returns what is passed on; `at` counts
+    """Between a joining host and a meeting. `change(down, at, data)` returns what is passed on; `at` counts
     the bytes of that direction."""
 
     def __init__(self, port, change=lambda down, at, data: data):

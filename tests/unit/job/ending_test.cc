@@ -47,11 +47,11 @@ TEST_CASE("of ranks that the others go on without, those that had lost another c
 
 TEST_CASE("an end without a status of its own takes a blemish's", "[job]") {
   Ending ending;
-  ending.fail(Cause::newcomer, 0);
+  ending.fail(Cause::joining, 0);
   CHECK(ending.status() == 0);
   ending.blemish(212);
   CHECK(ending.status() == 212);
-  CHECK(ending.cause() == Cause::newcomer);
+  CHECK(ending.cause() == Cause::joining);
 }
 
 TEST_CASE("what the user ends is the user's, and lost hosts are counted once", "[job]") {

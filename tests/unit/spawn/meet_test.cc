@@ -21,7 +21,7 @@ using namespace tutti;
 using launch::spawn::HostAndPort;
 using launch::spawn::HostMeeting;
 using launch::spawn::MeetingKey;
-using launch::spawn::Newcomer;
+using launch::spawn::JoiningHost;
 
 constexpr int kSeats = 256;
 constexpr std::size_t kMostOfStranger = 64U << 10;
@@ -50,8 +50,8 @@ void meet(const MeetingKey& key, const std::function<void(const HostAndPort&)>& 
   judge(**meeting);
 }
 
-Newcomer come(const HostAndPort& where, const MeetingKey& key) {
-  Newcomer self;
+JoiningHost come(const HostAndPort& where, const MeetingKey& key) {
+  JoiningHost self;
   self.name = "guest";
   if (!launch::spawn::go_to_meeting(where, key, 60, &self)) self.channel.reset();
   return self;
@@ -67,8 +67,8 @@ bool was_sent_away(int fd) {
   }
 }
 
-// Sealed as a newcomer's own words are. False once the meeting has closed the connection.
-bool talk(Newcomer& self, std::size_t bytes) {
+// Sealed as a joining host's own words are. False once the meeting has closed the connection.
+bool talk(JoiningHost& self, std::size_t bytes) {
   std::string sealed;
   self.stream->seal(std::string(bytes, 'x'), sealed);
   std::size_t sent = 0;
@@ -110,7 +110,7 @@ TEST_CASE("those who guess wrongly keep nobody out while they wait for a no", "[
       [&](const HostAndPort& where) {
         std::vector<UniqueFd> guesses;
         for (int i = 0; i < kSeats; ++i) guesses.push_back(guess(where));
-        Newcomer self;
+        JoiningHost self;
         self.name = "guest";
         is_in = launch::spawn::go_to_meeting(where, with_key(), 0, &self).has_value();  // at once
       },
@@ -119,17 +119,17 @@ TEST_CASE("those who guess wrongly keep nobody out while they wait for a no", "[
 }
 
 TEST_CASE("without a key so many wait at most, and who comes later moves none of them", "[spawn]") {
-  std::vector<Newcomer> seated;
+  std::vector<JoiningHost> seated;
   bool is_late_one_away = false;
   meet(
       no_key(),
       [&](const HostAndPort& where) {
         for (int i = 0; i < kSeats; ++i) seated.push_back(come(where, no_key()));
-        const Newcomer late = come(where, no_key());
+        const JoiningHost late = come(where, no_key());
         is_late_one_away = late.channel.is_open() && was_sent_away(late.channel.get());
       },
       [&](HostMeeting& meeting) { CHECK(meeting.waiting().size() == kSeats); });
-  for (const Newcomer& one : seated) REQUIRE(one.channel.is_open());
+  for (const JoiningHost& one : seated) REQUIRE(one.channel.is_open());
   CHECK(is_late_one_away);
 }
 
@@ -137,7 +137,7 @@ TEST_CASE("a stranger's words are kept up to a bound, a proved host's up to a la
           "[spawn]") {
   for (const bool is_open : {true, false}) {
     const MeetingKey key = is_open ? no_key() : with_key();
-    Newcomer chatty, brief;
+    JoiningHost chatty, brief;
     bool is_chatty_away = false;
     meet(
         key,
@@ -152,7 +152,7 @@ TEST_CASE("a stranger's words are kept up to a bound, a proved host's up to a la
         },
         [&](HostMeeting& meeting) {
           const auto& waiting = meeting.waiting();
-          const auto is_there = [&](const Newcomer& who) {
+          const auto is_there = [&](const JoiningHost& who) {
             return std::any_of(waiting.begin(), waiting.end(),
                                [&](const auto& one) { return one->id == who.id; });
           };

@@ -1,7 +1,7 @@
 // Reads one host word.
 //
-// Names end up as an argument of ssh, so what could be taken for an option (a leading dash) or
-// for shell text is refused here, once, for every source of hosts.
+// Names end up as an argument of ssh, on terminals and in names of files, so what could be taken for
+// an option (a leading dash) or for shell text is refused here, once, for every source of hosts.
 #include "hosts/host_word.h"
 
 #include <arpa/inet.h>
@@ -15,6 +15,9 @@ namespace {
 
 constexpr std::string_view kLetters =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+
+// '%' names the interface of a link-local address.
+constexpr std::string_view kInAddresses = ":%";
 
 bool consists_of(std::string_view text, std::string_view others) {
   return std::all_of(text.begin(), text.end(), [&](char c) {
@@ -34,8 +37,7 @@ Result<void> check_name(std::string_view name, std::string_view word) {
     return fail(Code::arg, quoted(word) +
                                ": hosts relative to a hostfile are not known here; "
                                "write the host's name");
-  // '%' names the interface of a link-local address; '_' is common in aliases of ssh.
-  if (!consists_of(name, "._-:%"))
+  if (!is_host_name(name, kInAddresses))
     return fail(Code::arg, quoted(word) +
                                " is not a host name; write host, host:slots, "
                                "user@host or [IPv6 address]:slots");
@@ -74,6 +76,10 @@ Result<Parts> split_count(std::string_view rest, std::string_view word) {
 }
 
 }  // namespace
+
+bool is_host_name(std::string_view name, std::string_view others) {
+  return !name.empty() && name.front() != '-' && consists_of(name, "._-" + std::string(others));
+}
 
 std::optional<int> parse_slots(std::string_view text) {
   const auto value = text::parse_int(text);

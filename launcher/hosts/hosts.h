@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -48,6 +49,8 @@ using ReadFile = std::function<Result<std::string>(const std::string& path)>;
 // Both syntaxes: "host slots=2 max_slots=4" and "host:2". Errors name file, line and word.
 Result<Allocation> parse_hostfile(const std::string& path, const std::string& text);
 Result<Allocation> parse_dash_host(const std::vector<std::string>& words);
+// Letters, digits, '.', '-' and '_' (common in aliases of ssh), and `others`; no dash in front.
+bool is_host_name(std::string_view name, std::string_view others = "");
 // "fz[1-3,7],b" -> fz1 fz2 fz3 fz7 b; zeros in front are kept.
 Result<std::vector<std::string>> expand_ranges(const std::string& text);
 // What Slurm, PBS, Grid Engine or LSF has given; empty: we are in no batch job.

@@ -15,7 +15,7 @@ std::vector<std::string> words_of(const std::string& answer) {
 
 // A host's name as a user could have typed it; not an option, and nothing that a shell would act
 // on.
-bool is_host_name(const std::string& word) {
+bool could_be_typed(const std::string& word) {
   const auto read = hosts::parse_dash_host({word});
   return read && read->hosts.size() == 1 && read->hosts[0].name == word;
 }
@@ -42,7 +42,7 @@ Result<ProcessPlace> place_in(const std::string& answer) {
   const auto pid = text::parse_int(words[1]);
   const bool is_here = words[3] == "here";
   if (!pid || *pid <= 1 || *pid > INT_MAX ||
-      (!is_here && (words[3] != "there" || !is_host_name(words[2]))))
+      (!is_here && (words[3] != "there" || !could_be_typed(words[2]))))
     return senseless();
   return ProcessPlace{static_cast<int>(*pid), words[2], is_here};
 }

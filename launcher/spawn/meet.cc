@@ -16,6 +16,7 @@
 
 #include "base/text.h"
 #include "control/whose.h"
+#include "hosts/hosts.h"
 #include "spawn/meet_words.h"
 
 namespace tutti::launch::spawn {
@@ -36,14 +37,9 @@ bool send_line(int fd, std::string line) {
   return ::send(fd, line.data(), line.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(line.size());
 }
 
-// Names of hosts are shown, and stand in names of files.
-bool is_host_name(const std::string& name) {
-  const auto good = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_' || c == '.';
-  };
-  return !name.empty() && name.size() < 256 && name.front() != '.' &&
-         std::all_of(name.begin(), name.end(), good);
+// Of who comes by itself a name may be no hidden file's either, and no longer than a file's.
+bool may_be_called(const std::string& name) {
+  return hosts::is_host_name(name) && name.front() != '.' && name.size() < 256;
 }
 
 }  // namespace
@@ -198,7 +194,7 @@ void HostMeeting::greet(Visitor* visitor, const std::string& line) {
   const auto theirs = secure::key_of(words[2]);
   const auto slots = text::parse_int(words[6]), node = text::parse_int(words[7]);
   if (!theirs || !slots || *slots <= 0 || *slots >= (1 << 20) || !node || *node < -1 ||
-      *node >= (1 << 20) || words[5].empty() || words[5].size() > 64 || !is_host_name(words[8]))
+      *node >= (1 << 20) || words[5].empty() || words[5].size() > 64 || !may_be_called(words[8]))
     return refuse(visitor, "what this node says of itself makes no sense there");
   const auto whose = key_.is_open ? control::whose_end(visitor->fd.get()) : control::Whose::far;
   if (whose == control::Whose::others)

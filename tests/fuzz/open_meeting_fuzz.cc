@@ -72,7 +72,7 @@ std::string word(fuzz::Random& random, bool bent, const std::string& good) {
 void check(const JoiningHost& one) {
   REQUIRE((one.slots > 0 && one.slots < (1 << 20)));
   REQUIRE((one.node_rank >= -1 && one.node_rank < (1 << 20)));
-  REQUIRE((!one.name.empty() && one.name.size() < 256 && one.name[0] != '.'));
+  REQUIRE((!one.name.empty() && one.name.size() < 256 && one.name[0] != '.' && one.name[0] != '-'));
   for (const char c : one.name) REQUIRE((c > ' ' && c != '/'));
   REQUIRE(!one.id.empty());
 }

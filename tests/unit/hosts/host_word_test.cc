@@ -35,6 +35,13 @@ TEST_CASE("a word that ssh could take for an option or a shell for text is refus
     CHECK_FALSE(parse_host_word(word));
 }
 
+TEST_CASE("hosts that join are called by the same rule, and by no address", "[hosts]") {
+  for (const char* name : {"node-1.cluster", "a_b", "7"}) CHECK(is_host_name(name));
+  for (const char* name : {"", "-oProxyCommand=x", "-1", "a b", "a/b", "fe80::1%eth0", "a\n"})
+    CHECK_FALSE(is_host_name(name));
+  CHECK(is_host_name("fe80::1%eth0", ":%"));
+}
+
 TEST_CASE("a count that is none is named in the error", "[hosts]") {
   for (const char* word : {"a:0", "a:-1", "a:x", "a:", "a:99999999999", "a:1.5"}) {
     const auto host = parse_host_word(word);

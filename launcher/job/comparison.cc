@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/contexts.h"
 #include "base/differing_calls.h"
 #include "job/fold.h"
 #include "watch/calls.h"
@@ -21,10 +22,6 @@ wireup::CallRecord record_of(const control::SeenCall& call) {
   record.function = call.function;
   record.flags = call.flags;
   return record;
-}
-
-std::string communicator_of(const control::SeenCall& call) {
-  return call.context < 2 ? "MPI_COMM_WORLD" : "communicator " + std::to_string(call.context / 2);
 }
 
 bool has(const control::SeenCall& call, std::uint32_t flag) {
@@ -75,7 +72,7 @@ CallComparison::Difference CallComparison::describe(const Key& key, const Versio
   const std::string kind =
       !of_all && has(other, watch::kNonblocking) ? "nonblocking collective" : "collective";
   const std::string which =
-      kind + " number " + std::to_string(std::get<3>(key)) + " of " + communicator_of(other);
+      kind + " number " + std::to_string(std::get<3>(key)) + " of " + communicator_text(other.context);
   const std::string here = watch::describe_call(a), there = watch::describe_call(b);
   const bool is_earlier = watch::is_same_call(a, b, true);  // what differs was before
   Difference found{is_earlier ? "ranks call different collectives: " : differ_in(here, there),

@@ -3,6 +3,7 @@
 #include <cinttypes>
 #include <cstring>
 
+#include "base/contexts.h"
 #include "job/usage.h"
 #include "watch/recorder.h"
 #include "watch/watch.h"
@@ -23,12 +24,12 @@ std::string in_json(const std::string& text) {
 std::string arguments_of(const watch::Event& event) {
   if (event.detailed == 0) return "{}";
   std::string text = "{\"bytes\":" + std::to_string(event.bytes);
-  const bool collective = event.context % 2 == 1;  // comm/contexts.h
+  const bool collective = is_of_collectives(event.context);
   if (event.peer >= 0)
     text += (collective ? ",\"root\":" : ",\"peer\":") + std::to_string(event.peer);
   if (!collective && event.tag >= 0) text += ",\"tag\":" + std::to_string(event.tag);
   if (collective && event.sequence > 0) text += ",\"number\":" + std::to_string(event.sequence);
-  return text + ",\"communicator\":" + std::to_string(event.context / 2) + "}";
+  return text + ",\"communicator\":" + std::to_string(communicator_number(event.context)) + "}";
 }
 
 // a + sign * b; times are a rank's word, and nonsense wraps.

@@ -5,6 +5,7 @@
 #include <array>
 #include <set>
 
+#include "base/contexts.h"
 #include "base/silent_driver.h"
 #include "base/text.h"
 #include "job/fold.h"
@@ -18,16 +19,13 @@ constexpr std::uint64_t kManyKept = 100;  // messages that wait for a receive ar
 constexpr std::int64_t kSurelyMs = 10'000;
 constexpr std::size_t kMostNamed = 8;  // processes in a command to type
 constexpr std::uint64_t kKeptBytes = 4 << 10;
-constexpr std::uint64_t kWorldContexts = 2;  // MPI_COMM_WORLD: messages and collectives
-constexpr std::uint64_t kOfGroups = 4;       // of ranks that have groups only (comm/context.h)
 
 std::string function_of(const control::SeenRank& seen) {
   return watch::function_name(static_cast<std::uint32_t>(seen.function - 1));
 }
 
-// Collectives have odd contexts (comm/contexts.h).
 bool is_collective(const control::SeenRank& seen) {
-  return seen.function != 0 && seen.detailed && seen.context % 2 == 1;
+  return seen.function != 0 && seen.detailed && is_of_collectives(seen.context);
 }
 
 // Over several hosts it ends when all have come.
@@ -37,14 +35,9 @@ bool is_starting(const control::SeenRank& seen) {
   return function == "MPI_Init" || function == "MPI_Init_thread";
 }
 
-std::string communicator_of(const control::SeenRank& seen) {
-  if (seen.context < kWorldContexts) return "MPI_COMM_WORLD";
-  return "communicator " + std::to_string(seen.context / 2);
-}
-
 // Of the world's collective call that `seen` is in. Members of other communicators are not known.
 bool is_missed_in(const control::SeenRank& seen, const control::SeenRank& other) {
-  return seen.context < kWorldContexts &&
+  return is_of_world(seen.context) &&
          (other.ended || !is_collective(other) || other.context != seen.context ||
           other.sequence < seen.sequence);
 }
@@ -79,8 +72,8 @@ std::string place_of(const control::SeenRank& seen) {
                        : "not in MPI yet (before MPI_Init)";
   std::string text = function_of(seen);
   if (!seen.detailed) return text;
-  if (seen.context == kOfGroups) return text + ", for rank " + std::to_string(seen.peer);
-  text += " on " + communicator_of(seen);
+  if (seen.context == kMeetingContext) return text + ", for rank " + std::to_string(seen.peer);
+  text += " on " + communicator_text(seen.context);
   if (is_collective(seen)) {
     if (seen.sequence > 0) text += ", its collective number " + std::to_string(seen.sequence);
     if (seen.peer >= 0) text += ", root rank " + std::to_string(seen.peer);
@@ -243,7 +236,7 @@ std::vector<int> Watcher::missing() const {
       continue;
     }
     // Whoever is in the world's collective with it does, or will.
-    if (is_stopped(place) && seen.context < kWorldContexts) awaited.insert(rank);
+    if (is_stopped(place) && is_of_world(seen.context)) awaited.insert(rank);
     for (const auto& [other, its] : ranks_)
       if (is_missed_in(seen, its.seen)) awaited.insert(other);
   }

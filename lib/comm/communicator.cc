@@ -15,8 +15,6 @@ namespace {
 
 constexpr Handle kWorldHandle = 0x101;  // MPI_COMM_WORLD, MPI_COMM_SELF of the standard ABI
 constexpr Handle kSelfHandle = 0x102;
-constexpr std::uint32_t kWorldContext = 0;  // born first of all: at 0
-constexpr std::uint32_t kSelfContext = 2;
 
 select::LinkClass link_class(Runtime& runtime, int peer) {
   const transport::Traits traits = runtime.endpoint.traits(peer);

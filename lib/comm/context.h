@@ -14,6 +14,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/contexts.h"
 #include "base/knobs.h"
 #include "comm/comm.h"
 #include "comm/contexts.h"
@@ -25,8 +26,6 @@
 
 namespace tutti::comm {
 
-// Where ranks meet who have no communicator yet.
-inline constexpr std::uint32_t kMeetingContext = 4;
 inline constexpr std::uint32_t kNoContext = ~1U;  // of a communicator that is being made
 
 // What a difference between ranks' collectives is to this rank (TUTTI_MISMATCH).

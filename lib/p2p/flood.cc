@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/contexts.h"
 #include "base/text.h"
 #include "topo/topo.h"
 
@@ -32,8 +33,8 @@ std::string communicators_of(const FloodingSender& sender) {
   std::string text;
   for (const std::uint32_t context : sender.contexts) {
     text += text.empty() ? "" : ", ";
-    text += context % 2 == 1 ? "collectives of " : "";
-    text += context < 2 ? "MPI_COMM_WORLD" : "communicator " + std::to_string(context / 2);
+    text += is_of_collectives(context) ? "collectives of " : "";
+    text += communicator_text(context);
   }
   return text;
 }

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/hex.h"
 #include "bodies.h"
 #include "mpi/call.h"
 #include "mpi/callback.h"
@@ -155,7 +156,6 @@ Code comm_create(comm::Communicator& comm, MPIX_Stream handle, MPI_Comm* newcomm
 }
 
 Code set_hex(Info* info, const char* key, const void* value, int bytes) {
-  constexpr char kDigits[] = "0123456789abcdef";
   if (info == nullptr || info->is_predefined())
     return refuse(static_cast<Code>(MPI_ERR_INFO), "info is not an info object of the user's");
   if (key == nullptr || value == nullptr || bytes < 0)
@@ -164,12 +164,8 @@ Code set_hex(Info* info, const char* key, const void* value, int bytes) {
     return refuse(static_cast<Code>(MPI_ERR_INFO_VALUE),
                   "a value of " + std::to_string(bytes) + " bytes is longer than " +
                       std::to_string((MPI_MAX_INFO_VAL - 1) / 2));
-  std::string hex;
-  for (int i = 0; i < bytes; ++i) {
-    const unsigned byte = static_cast<const unsigned char*>(value)[i];
-    hex += {kDigits[byte >> 4], kDigits[byte & 15]};
-  }
-  return body::info_set(*info, key, hex.c_str());
+  const std::string digits = text::hex(value, static_cast<std::size_t>(bytes));
+  return body::info_set(*info, key, digits.c_str());
 }
 
 // Without a communicator.

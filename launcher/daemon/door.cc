@@ -12,6 +12,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/hex.h"
 #include "base/pass_fd.h"
 #include "daemon/aside.h"
 #include "daemon/processes.h"
@@ -70,11 +71,8 @@ Result<void> RankDoor::open(std::size_t ranks, int host, const std::string& temp
 }
 
 std::string RankDoor::key_of(int local) const {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const std::uint8_t byte : keys_.at(static_cast<std::size_t>(local)))
-    text.append(1, kDigits[byte >> 4]).append(1, kDigits[byte & 15]);
-  return text;
+  const Key& key = keys_.at(static_cast<std::size_t>(local));
+  return text::hex(key.data(), key.size());
 }
 
 bool RankDoor::make_room() {

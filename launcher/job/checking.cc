@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "base/check.h"
+#include "base/hex.h"
 #include "status/status.h"
 
 namespace tutti::launch::job {
@@ -16,12 +17,7 @@ std::string make_token() {
   std::array<unsigned char, 16> bytes{};
   TUTTI_CHECK(::getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()),
               "no random numbers");
-  std::string token;
-  for (const unsigned char byte : bytes) {
-    token += "0123456789abcdef"[byte >> 4];
-    token += "0123456789abcdef"[byte & 15];
-  }
-  return token;
+  return text::hex(bytes.data(), bytes.size());
 }
 
 std::int64_t wall_clock_ms() {

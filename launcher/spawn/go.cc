@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "base/hex.h"
 #include "base/own_end.h"
 #include "base/printable.h"
 #include "base/text.h"
@@ -24,16 +25,6 @@
 
 namespace tutti::launch::spawn {
 namespace {
-
-std::string hex(const unsigned char* bytes, std::size_t count) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (std::size_t i = 0; i < count; ++i) {
-    text += kDigits[bytes[i] >> 4U];
-    text += kDigits[bytes[i] & 15U];
-  }
-  return text;
-}
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
@@ -152,7 +143,7 @@ std::string said_by_both(const MeetingKey& key, const std::string& join, const s
 std::string fresh_id() {
   std::array<unsigned char, 16> bytes{};
   ::randombytes_buf(bytes.data(), bytes.size());
-  return hex(bytes.data(), bytes.size());
+  return text::hex(bytes.data(), bytes.size());
 }
 
 std::string own_address(int fd) {

@@ -1,6 +1,8 @@
 // One character of UTF-8 at a time; everything else byte by byte.
 #include "base/printable.h"
 
+#include "base/hex.h"
+
 namespace tutti::text {
 namespace {
 
@@ -26,7 +28,6 @@ std::size_t printable_length(std::string_view text) {
 }  // namespace
 
 std::string printable(std::string_view text, std::string_view kept) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
@@ -35,8 +36,7 @@ std::string printable(std::string_view text, std::string_view kept) {
     if (length > 0) {
       out.append(text.substr(0, length));
     } else {
-      const auto code = static_cast<unsigned char>(text.front());
-      out.append("\\x").append(1, kDigits[code >> 4]).append(1, kDigits[code & 15]);
+      out.append("\\x").append(hex(text.data(), 1));
       length = 1;
     }
     text.remove_prefix(length);

@@ -2,6 +2,7 @@
 #include <sodium.h>
 
 #include "base/check.h"
+#include "base/hex.h"
 #include "secure/secure.h"
 
 namespace tutti::secure {
@@ -34,23 +35,12 @@ void wipe(Bytes& bytes) {
 }  // namespace
 
 std::string text_of(const Key& key) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const std::uint8_t byte : key) {
-    text += kDigits[byte >> 4U];
-    text += kDigits[byte & 15U];
-  }
-  return text;
+  return text::hex(key.data(), key.size());
 }
 
 std::optional<Key> key_of(std::string_view text) {
   Key key{};
-  if (text.size() != 2 * key.size()) return std::nullopt;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto digit = std::string_view("0123456789abcdef").find(text[i]);
-    if (digit == std::string_view::npos) return std::nullopt;
-    key[i / 2] = static_cast<std::uint8_t>(key[i / 2] << 4U | digit);
-  }
+  if (!text::unhex(text, key)) return std::nullopt;
   return key;
 }
 

@@ -20,6 +20,7 @@
 #include <map>
 
 #include "base/file.h"
+#include "base/hex.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "wireup/board.h"
@@ -34,33 +35,11 @@ namespace {
 constexpr std::size_t kKeyBytes = sizeof(SegmentFacts::job_key);
 constexpr std::size_t kNameBytes = 16;
 
-std::string hex(const void* data, std::size_t bytes) {
-  constexpr char digits[] = "0123456789abcdef";
-  std::string text;
-  for (std::size_t i = 0; i < bytes; ++i) {
-    const auto byte = static_cast<const unsigned char*>(data)[i];
-    text += digits[byte >> 4];
-    text += digits[byte & 15];
-  }
-  return text;
-}
-
 Result<std::string> random_text(std::size_t count) {
   std::vector<std::uint8_t> bytes(count);
   if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
     return fail(Code::other, "the kernel gives no random numbers");
-  return hex(bytes.data(), bytes.size());
-}
-
-int nibble(char digit) {
-  return digit >= 'a' ? digit - 'a' + 10 : digit - '0';
-}
-
-std::vector<std::uint8_t> unhex(const std::string& text) {
-  std::vector<std::uint8_t> bytes;
-  for (std::size_t i = 0; i + 1 < text.size(); i += 2)
-    bytes.push_back(static_cast<std::uint8_t>(nibble(text[i]) << 4 | nibble(text[i + 1])));
-  return bytes;
+  return text::hex(bytes.data(), bytes.size());
 }
 
 std::string own_mask() {
@@ -179,7 +158,8 @@ Result<Cards> GuestClient::read_cards() {
       if (const auto number = text::parse_int(cpu); number && *number >= 0 && *number < CPU_SETSIZE)
         mask[static_cast<std::size_t>(*number)] = true;
     if (rank != 0) continue;
-    cards.key = unhex(parts[3]);
+    cards.key.resize(kKeyBytes + 8);
+    if (!text::unhex(parts[3], cards.key)) cards.key.clear();
     TUTTI_TRY(costs, model::parse_costs(parts[4]));
     cards.facts.costs = costs;
   }
@@ -228,7 +208,7 @@ Result<void> GuestClient::start() {
 }
 
 Result<void> GuestClient::put(BlobView address) {
-  TUTTI_DO(board_->put("address", hex(address.data(), address.size())));
+  TUTTI_DO(board_->put("address", text::hex(address.data(), address.size())));
   return board_->fence();
 }
 
@@ -236,7 +216,10 @@ Result<BlobView> GuestClient::get(int rank) {
   auto& known = addresses_[rank];
   if (known.empty()) {
     TUTTI_TRY(text, board_->get(rank, "address"));
-    known = unhex(text);
+    std::vector<std::uint8_t> bytes(text.size() / 2);
+    if (!text::unhex(text, bytes))
+      return fail(Code::other, "rank " + std::to_string(rank) + " put up an unreadable address");
+    known = std::move(bytes);
   }
   return BlobView(reinterpret_cast<const std::byte*>(known.data()), known.size());
 }

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/numbers.h"
 #include "base/printable.h"
 
 namespace tutti::launch::control {
@@ -156,7 +157,7 @@ std::string words_of(int stream, const StreamWriter::Loss& loss) {
                           : loss.error == EBADF ? "it is closed"
                                                 : std::strerror(loss.error);
   if (loss.bytes == 0) return name + " could not be written to its end: " + why;
-  return std::to_string(loss.bytes) + (loss.bytes == 1 ? " byte of " : " bytes of ") + name +
+  return text::counted(loss.bytes, "byte") + " of " + name +
          " could not be written: " + why;
 }
 

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "base/environment.h"
+#include "base/numbers.h"
 #include "daemon/daemon.h"
 #include "daemon/rank_env.h"
 #include "status/status.h"
@@ -191,8 +192,7 @@ Result<void> Ranks::check_open_files(const control::Launch& launch) const {
   return fail(Code::other, "the hard limit of open files (ulimit -Hn) is " +
                                std::to_string(open_files_limit_.rlim_max) + " there; at least " +
                                std::to_string(needed) + " are needed for " +
-                               std::to_string(launch.ranks.size()) +
-                               (launch.ranks.size() == 1 ? " rank" : " ranks") +
+                               text::counted(launch.ranks.size(), "rank") +
                                ": raise it, or start fewer ranks there");
 }
 

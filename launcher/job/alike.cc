@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/numbers.h"
+
 namespace tutti::launch::job {
 
 std::string listed(const std::vector<std::string>& names) {
@@ -27,7 +29,7 @@ std::vector<std::string> AlikeLines::take(const std::function<std::string(int)>&
   for (const Line& one : std::exchange(lines_, {})) {
     std::vector<std::string> names;
     for (const int host : one.hosts) names.push_back(name_of(host));
-    lines.push_back((names.size() == 1 ? "host " : "hosts ") + listed(names) + ": " + one.text);
+    lines.push_back(text::plural(names.size(), "host") + " " + listed(names) + ": " + one.text);
   }
   return lines;
 }

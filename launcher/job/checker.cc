@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdio>
 
+#include "base/numbers.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "status/status.h"
@@ -271,10 +272,9 @@ std::string HostChecker::report() const {
   if (hidden > 0)
     text += "    good  " + std::to_string(hidden) + " pairs, " + rate_text(rates_.front().first) +
             " to " + rate_text(rates_.back().first) + "\n";
-  const std::string count =
-      std::to_string(hosts_.size()) + (hosts_.size() == 1 ? " host" : " hosts");
+  const std::string count = text::counted(hosts_.size(), "host");
   text += bad == 0 ? count + ": jobs can run\n"
-                   : count + ": " + std::to_string(bad) + (bad == 1 ? " line is" : " lines are") +
+                   : count + ": " + text::counted(bad, "line") + (bad == 1 ? " is" : " are") +
                          " BAD; each has its cure\n";
   return text;
 }

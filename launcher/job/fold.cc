@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/numbers.h"
+
 namespace tutti::launch::job {
 namespace {
 
@@ -46,19 +48,11 @@ std::vector<LineFolder::Line> LineFolder::take(bool all) {
 
 std::string rank_ranges(std::vector<int> ranks) {
   std::sort(ranks.begin(), ranks.end());
-  std::string text;
-  for (std::size_t i = 0; i < ranks.size();) {
-    std::size_t end = i + 1;
-    while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1) ++end;
-    text += (text.empty() ? "" : ",") + std::to_string(ranks[i]);
-    if (end - i > 1) text += "-" + std::to_string(ranks[end - 1]);
-    i = end;
-  }
-  return text;
+  return text::ranges(ranks);
 }
 
 std::string ranks_text(const std::vector<int>& ranks) {
-  return (ranks.size() == 1 ? "rank " : "ranks ") + rank_ranges(ranks);
+  return text::plural(ranks.size(), "rank") + " " + rank_ranges(ranks);
 }
 
 }  // namespace tutti::launch::job

@@ -132,8 +132,7 @@ bool LinkNames::takes(int rank, const std::string& name) {
 
 std::string LinkNames::complaint() const {
   if (refused_.empty()) return "";
-  return (refused_.size() == 1 ? "rank " : "ranks ") +
-         rank_ranges({refused_.begin(), refused_.end()}) +
+  return ranks_text({refused_.begin(), refused_.end()}) +
          " named links that are none (more than " + std::to_string(kMostNames) +
          ", or of more than " + std::to_string(kLongestName) + " bytes): they are left out\n";
 }

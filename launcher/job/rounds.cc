@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/numbers.h"
 #include "control/terminal.h"
 #include "job/alike.h"
 #include "job/reasons.h"
@@ -24,10 +25,6 @@ namespace {
 constexpr std::chrono::seconds kReturn{10};  // for the members of the last round to come back
 constexpr std::chrono::seconds kQuiet{3};
 constexpr std::chrono::seconds kUnsaidWords{5};  // for a reader who takes nothing
-
-std::string counted(std::size_t count, const std::string& thing) {
-  return std::to_string(count) + " " + thing + (count == 1 ? "" : "s");
-}
 
 class Rounds {
  public:
@@ -111,7 +108,7 @@ std::string Rounds::awaited() const {
   const std::size_t here = own_hosts_.size() + request_.meeting->waiting().size();
   return "waiting for hosts at port " + std::to_string(request_.meeting->port()) + ": " +
          std::to_string(here) + " of " +
-         (by_slots_ ? std::to_string(ranks_wanted()) + " slots" : counted(least_, "host")) +
+         (by_slots_ ? std::to_string(ranks_wanted()) + " slots" : text::counted(least_, "host")) +
          " are here";
 }
 
@@ -166,11 +163,11 @@ Rounds::Stop Rounds::gather() {
   request_.meeting->detach();
   if (stop.status != 0 || !late || enough(true)) return stop;
   return {status::of(status::ExitStatus::no_allocation),
-          "only " + counted(own_hosts_.size() + request_.meeting->waiting().size(), "host") +
+          "only " + text::counted(own_hosts_.size() + request_.meeting->waiting().size(), "host") +
               " came to port " + std::to_string(request_.meeting->port()) + " within " +
               seconds_text(limit_s) + " s; needed: " +
-              (by_slots_ ? counted(static_cast<std::size_t>(ranks_wanted()), "slot")
-                         : counted(least_, "host"))};
+              (by_slots_ ? text::counted(ranks_wanted(), "slot")
+                         : text::counted(least_, "host"))};
 }
 
 // The order of those who wait: --node-rank first, then where they sat, then as they came.

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/check.h"
+#include "base/numbers.h"
 #include "plan/deal.h"
 #include "plan/gpus.h"
 #include "plan/near.h"
@@ -155,8 +156,7 @@ cli::BindTo choose_target(Plan& plan, const cli::JobSpec& job, const cli::Placem
     if (job.report_bindings)
       plan.notes.push_back("nothing is bound: " + names_of(plan, shared) +
                            (shared.hosts.size() == 1 ? " has " : " have ") +
-                           std::to_string(usable) +
-                           (usable == 1 ? " usable core for " : " usable cores for ") +
+                           text::counted(usable, "usable core") + " for " +
                            std::to_string(shared.ranks) + " ranks");
     return cli::BindTo::none;
   }
@@ -195,7 +195,7 @@ Result<void> bind_machine(Plan& plan, const SharedMachine& shared,
                          static_cast<std::size_t>(shared.ranks) <= machine.threads.size();
   if (dealt->rounds > 0 && !some_free)
     plan.notes.push_back(name + ": " + std::to_string(shared.ranks) + " ranks are bound to " +
-                         std::to_string(machine.cores) + (machine.cores == 1 ? " core" : " cores") +
+                         text::counted(machine.cores, "core") +
                          ", some to the same");
   return {};
 }
@@ -221,8 +221,8 @@ Result<void> check_objects(const Plan& plan, const cli::Placement& placement,
   for (std::size_t h = 0; h < plan.hosts.size(); ++h) {
     const int objects = objects_of(machines[h], placement.per_object);
     if (plan.hosts[h].local_ranks <= objects * placement.ranks_per_object) continue;
-    return fail(Code::arg, "host " + plan.hosts[h].name + " has " + std::to_string(objects) + " " +
-                               name_of(placement.per_object) + (objects == 1 ? "" : "s") + " for " +
+    return fail(Code::arg, "host " + plan.hosts[h].name + " has " + 
+                               text::counted(objects, name_of(placement.per_object)) + " for " +
                                std::to_string(plan.hosts[h].local_ranks) +
                                " ranks, which were counted on this machine: give -np, or use "
                                "ppr:N:node");

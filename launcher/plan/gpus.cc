@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/numbers.h"
 #include "plan/deal.h"
 #include "plan/near.h"
 
@@ -44,7 +45,7 @@ Result<void> assign_gpus(Plan& plan, const cli::Placement& placement,
     }
     const int all = devices_of(shared.machine, cli::MapBy::gpu);
     if (all == 0) continue;
-    const std::string has = name + " has " + std::to_string(all) + (all == 1 ? " GPU" : " GPUs");
+    const std::string has = name + " has " + text::counted(all, "GPU");
     if (each > all)
       return fail(Code::arg, has + ", and " + std::to_string(each) +
                                  " were asked for each rank: lower --gpus-per-rank");

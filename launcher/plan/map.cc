@@ -13,6 +13,7 @@
 #include <limits>
 #include <numeric>
 
+#include "base/numbers.h"
 #include "base/text.h"
 #include "plan/deal.h"
 #include "plan/explicit.h"
@@ -69,11 +70,9 @@ class Mapper {
     const hosts::HostSlots& first = allocation_.hosts.front();
     const std::string count = std::to_string(ranks) + " ranks ";
     if (!allocation_.given)
-      return {count + "on the " + std::to_string(first.slots) +
-              (first.slots == 1 ? " core" : " cores") + " of this machine: they take turns"};
+      return {count + "on the " + text::counted(first.slots, "core") + " of this machine: they take turns"};
     if (no_slots_given())
-      return {count + "dealt out in turn over " + std::to_string(allocation_.hosts.size()) +
-              (allocation_.hosts.size() == 1 ? " host: " : " hosts: ") +
+      return {count + "dealt out in turn over " + text::counted(allocation_.hosts.size(), "host") + ": " +
               first.source.substr(0, first.source.rfind(':')) + " gives no slots"};
     return {};
   }
@@ -138,8 +137,7 @@ class Mapper {
         std::string("on each ") + (by_objects ? name_of(job_.placement.per_object) : "node");
     return fail(Code::arg, std::to_string(ranks) + " ranks do not fit: " +
                                std::to_string(by_objects ? per_object : per_node) + " " + each +
-                               (hosts == 1 ? " of 1 host make "
-                                           : " of " + std::to_string(hosts) + " hosts make ") +
+                               " of " + text::counted(hosts, "host") + " make " +
                                std::to_string(per_node * hosts) + "; lower -np, allow more " +
                                each + ", or name more hosts" +
                                (job_.placement.by_letter && !by_objects
@@ -244,8 +242,7 @@ class Mapper {
     const int all = ranks + std::accumulate(used_.begin(), used_.end(), 0);
     return fail(
         Code::arg,
-        "too few slots: " + std::to_string(all) + " ranks, " + std::to_string(total_slots()) +
-            (total_slots() == 1 ? " slot (" : " slots (") + slots_text() + "); " +
+        "too few slots: " + std::to_string(all) + " ranks, " + text::counted(total_slots(), "slot") + " (" + slots_text() + "); " +
             (allocation_.given ? "raise the slots there, name more hosts, or add --oversubscribe"
                                : "leave out --nooversubscribe to let ranks take turns"));
   }

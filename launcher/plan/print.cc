@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/check.h"
+#include "base/numbers.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "plan/deal.h"
@@ -76,22 +77,8 @@ std::string binding_of(const Plan& plan) {
   return "?";
 }
 
-std::string counted(std::size_t count, const std::string& thing) {
-  return std::to_string(count) + " " + thing + (count == 1 ? "" : "s");
-}
-
-// 0,1,2,5 -> "0-2,5"
-std::string ranges(const std::vector<int>& sorted) {
-  std::string text;
-  for (std::size_t i = 0; i < sorted.size();) {
-    std::size_t end = i + 1;
-    while (end < sorted.size() && sorted[end] == sorted[end - 1] + 1) ++end;
-    text += (text.empty() ? "" : ",") + std::to_string(sorted[i]);
-    if (end - i > 1) text += "-" + std::to_string(sorted[end - 1]);
-    i = end;
-  }
-  return text;
-}
+using text::counted;
+using text::ranges;
 
 std::string draw(const topo::Machine& machine, const std::vector<int>& cpus) {
   std::string text;
@@ -136,7 +123,7 @@ std::string gpus_by_number(const Plan& plan, const PlannedRank& rank,
   std::vector<int> numbers;
   for (int i = 0; i < plan.own_gpus; ++i) numbers.push_back(rank.local_rank * plan.own_gpus + i);
   if (numbers.empty()) return "";
-  return (numbers.size() == 1 ? ", GPU " : ", GPUs ") + numbers_of(numbers, machine) +
+  return ", " + text::plural(numbers.size(), "GPU") + " " + numbers_of(numbers, machine) +
          " (by local rank)";
 }
 
@@ -172,8 +159,8 @@ std::string gpus_told(const Plan& plan, const cli::JobSpec& job, const PlannedRa
   for (const topo::PciDevice& device : machine.devices)
     if (device.kind == topo::PciDevice::Kind::gpu)
       buses.push_back(tutti::text::printable(device.names.back()));
-  std::string text = std::string(plan.own_gpus > 0 ? ", GPU" : ", near GPU") +
-                     (rank.gpus.size() == 1 ? " " : "s ") + numbers_of(rank.gpus, machine) + " (";
+  std::string text = (plan.own_gpus > 0 ? ", " : ", near ") + text::plural(rank.gpus.size(), "GPU") + " " +
+                     numbers_of(rank.gpus, machine) + " (";
   for (std::size_t i = 0; i < rank.gpus.size(); ++i)
     text += (i == 0 ? "" : ", ") + buses.at(static_cast<std::size_t>(rank.gpus[i]));
   return text + ")";
@@ -184,7 +171,7 @@ std::string gpus_told(const Plan& plan, const cli::JobSpec& job, const PlannedRa
 std::string print_allocation(const hosts::Allocation& allocation) {
   std::string text = "allocation: " + counted(allocation.hosts.size(), "host") + "\n";
   for (const hosts::HostSlots& host : allocation.hosts) {
-    text += "host " + host.name + ": " + counted(static_cast<std::size_t>(host.slots), "slot");
+    text += "host " + host.name + ": " + counted(host.slots, "slot");
     if (host.max_slots > 0) text += ", at most " + std::to_string(host.max_slots);
     text += ", by " + tutti::text::printable(host.source) + "\n";
   }
@@ -198,8 +185,8 @@ std::string print_plan(const Plan& plan, const cli::JobSpec& job) {
   for (std::size_t h = 0; h < plan.hosts.size(); ++h) {
     const PlannedHost& host = plan.hosts[h];
     text += "host " + host.name + ": " +
-            counted(static_cast<std::size_t>(host.local_ranks), "rank") + ", " +
-            counted(static_cast<std::size_t>(host.slots), "slot") + "\n";
+            counted(host.local_ranks, "rank") + ", " +
+            counted(host.slots, "slot") + "\n";
     for (const PlannedRank& rank : plan.ranks) {
       if (rank.host != static_cast<int>(h)) continue;
       const cli::AppSpec& app = job.apps[static_cast<std::size_t>(rank.app)];
@@ -231,7 +218,7 @@ std::string print_topology(const Plan& plan, const std::vector<topo::Machine>& m
     text += "host " + plan.hosts[h].name + ": " + counted(count(cli::MapBy::package), "package") +
             ", " + counted(count(cli::MapBy::numa), "NUMA node") + ", " +
             counted(count(cli::MapBy::l3cache), "L3 cache") + ", " +
-            counted(static_cast<std::size_t>(machine.cores), "core") + ", " +
+            counted(machine.cores, "core") + ", " +
             counted(machine.threads.size(), "hardware thread");
     if (machine.cpu_quota > 0)
       text += ", a quota of " + std::to_string(machine.usable_cores()) + " processors";

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/child_output.h"
+#include "base/numbers.h"
 #include "base/text.h"
 #include "topo/nvml.h"
 
@@ -89,8 +90,7 @@ void ask_cuda(GpuLibraries& all) {
   std::vector<int> devices;
   for (int i = 0; i < count; ++i)
     if (int device = 0; cuda.device(&device, i) == 0) devices.push_back(device);
-  all.cuda = cuda_version(version) + ", " + std::to_string(devices.size()) +
-             (devices.size() == 1 ? " device" : " devices");
+  all.cuda = cuda_version(version) + ", " + text::counted(devices.size(), "device");
   if (devices.size() > 1) all.peers = peers_of(cuda, devices);
 }
 

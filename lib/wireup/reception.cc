@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/numbers.h"
 #include "base/shortage.h"
 #include "base/text.h"
 
@@ -272,7 +273,7 @@ std::string ranks_of(const std::vector<bool>& marked) {
   for (std::size_t rank = 0; rank < marked.size(); ++rank)
     if (marked[rank] && ++count <= kNamed) list += (count > 1 ? ", " : "") + std::to_string(rank);
   if (count > kNamed) list += " and " + std::to_string(count - kNamed) + " more";
-  return (count == 1 ? "rank " : "ranks ") + list;
+  return text::plural(count, "rank") + " " + list;
 }
 
 Result<std::vector<BoardConnection>> receive_ranks(const JobRun& run) {

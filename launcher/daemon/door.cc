@@ -2,7 +2,6 @@
 #include "daemon/door.h"
 
 #include <poll.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -14,6 +13,7 @@
 
 #include "base/hex.h"
 #include "base/pass_fd.h"
+#include "base/random_bytes.h"
 #include "daemon/aside.h"
 #include "daemon/processes.h"
 
@@ -44,7 +44,7 @@ Result<void> RankDoor::open(std::size_t ranks, int host, const std::string& temp
   keys_.resize(ranks);
   files_.emplace(host, 0);
   for (Key& key : keys_)
-    if (::getrandom(key.data(), key.size(), 0) != static_cast<ssize_t>(key.size()))
+    if (!random_bytes(key.data(), key.size()))
       return fail(Code::other, "no random numbers");
   TUTTI_DO(folder_.make(temporary_folder));
   // Others may pass through to the socket; nobody but us can list, add or take away.

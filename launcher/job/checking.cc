@@ -1,13 +1,13 @@
 // From one examination or probe to the next.
 #include "job/checking.h"
 
-#include <sys/random.h>
 
 #include <array>
 #include <chrono>
 
 #include "base/check.h"
 #include "base/hex.h"
+#include "base/random_bytes.h"
 #include "status/status.h"
 
 namespace tutti::launch::job {
@@ -15,8 +15,7 @@ namespace {
 
 std::string make_token() {
   std::array<unsigned char, 16> bytes{};
-  TUTTI_CHECK(::getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()),
-              "no random numbers");
+  TUTTI_CHECK(random_bytes(bytes.data(), bytes.size()), "no random numbers");
   return text::hex(bytes.data(), bytes.size());
 }
 

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "base/socket_peer.h"
 #include "job/job.h"
 
 namespace tutti::launch::job {
@@ -21,10 +22,8 @@ constexpr std::size_t kLongestAnswer = 1U << 20;
 constexpr std::chrono::seconds kAskerLimit{150};  // of all that one asker does; stacks take long
 
 bool may_ask(int fd) {
-  ucred who{};
-  socklen_t length = sizeof who;
-  return ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) == 0 &&
-         (who.uid == ::geteuid() || who.uid == 0);
+  const auto who = socket_peer(fd);
+  return who && (who->uid == ::geteuid() || who->uid == 0);
 }
 
 }  // namespace

@@ -1,13 +1,13 @@
 // The plan is bound to the machines that the daemons have read, and told to each of them.
 #include "job/launching.h"
 
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "base/check.h"
 #include "base/environment.h"
+#include "base/random_bytes.h"
 #include "daemon/daemon.h"
 
 namespace tutti::launch::job {
@@ -16,8 +16,9 @@ namespace {
 JobSecrets make_secrets() {
   JobSecrets secrets;
   secrets.key.resize(32);
-  TUTTI_CHECK(::getrandom(secrets.key.data(), secrets.key.size(), 0) == 32, "no random numbers");
-  TUTTI_CHECK(::getrandom(&secrets.job_id, sizeof secrets.job_id, 0) == 8, "no random numbers");
+  TUTTI_CHECK(random_bytes(secrets.key.data(), secrets.key.size()) &&
+                  random_bytes(&secrets.job_id, sizeof secrets.job_id),
+              "no random numbers");
   secrets.job_id >>= 1;  // fits a signed number, for scripts
   return secrets;
 }

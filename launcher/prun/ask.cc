@@ -26,6 +26,7 @@
 #include "base/environment.h"
 #include "base/file.h"
 #include "base/printable.h"
+#include "base/socket_peer.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "job/job.h"
@@ -84,11 +85,10 @@ JobLine connect_to(const std::string& pid) {
     line.reached = errno == EAGAIN || errno == EINTR ? Reached::busy : Reached::nobody;
     return line;
   }
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  if (::getsockopt(line.fd.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return line;
-  line.owner = peer.uid;
-  line.reached = peer.uid == ::geteuid() || peer.uid == 0 ? Reached::ours : Reached::others;
+  const auto peer = socket_peer(line.fd.get());
+  if (!peer) return line;
+  line.owner = peer->uid;
+  line.reached = peer->uid == ::geteuid() || peer->uid == 0 ? Reached::ours : Reached::others;
   return line;
 }
 

@@ -9,7 +9,6 @@
 // it is as private as the launcher's own. So do the costs that all ranks go by, whatever each host
 // says of them.
 #include <sched.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,6 +21,7 @@
 #include "base/file.h"
 #include "base/hex.h"
 #include "base/log.h"
+#include "base/random_bytes.h"
 #include "base/text.h"
 #include "wireup/board.h"
 #include "wireup/handover.h"
@@ -37,7 +37,7 @@ constexpr std::size_t kNameBytes = 16;
 
 Result<std::string> random_text(std::size_t count) {
   std::vector<std::uint8_t> bytes(count);
-  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+  if (!random_bytes(bytes.data(), bytes.size()))
     return fail(Code::other, "the kernel gives no random numbers");
   return text::hex(bytes.data(), bytes.size());
 }

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <string>
 
+#include "base/socket_peer.h"
 #include "base/text.h"
 #include "wireup/board.h"
 #include "wireup/protocol.h"
@@ -19,11 +20,10 @@ namespace {
 // lies where a daemon puts it, our parent has made it, and we die with our parent, which a daemon
 // asks for (launch.cc) and no child inherits, not even one that the daemon adopts.
 bool is_rank_without_variables() {
-  ucred maker{};
-  socklen_t bytes = sizeof maker;
+  const auto maker = socket_peer(kControlFd);
   int deadly = 0;
-  return ::getsockopt(kControlFd, SOL_SOCKET, SO_PEERCRED, &maker, &bytes) == 0 && maker.pid > 0 &&
-         maker.pid == ::getppid() && ::prctl(PR_GET_PDEATHSIG, &deadly) == 0 && deadly == SIGKILL;
+  return maker && maker->pid > 0 && maker->pid == ::getppid() &&
+         ::prctl(PR_GET_PDEATHSIG, &deadly) == 0 && deadly == SIGKILL;
 }
 
 // By set-uid or set-gid. Whoever starts a rank names its segment, and so writes its memory.

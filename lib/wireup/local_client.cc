@@ -3,7 +3,6 @@
 // Ranks in threads share one segment per "host", so that shared-memory links join the ranks of
 // a host and only those; addresses are handed over directly.
 #include <sched.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <array>
@@ -15,6 +14,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/random_bytes.h"
 #include "wireup/protocol.h"
 #include "wireup/share_server.h"
 #include "wireup/wireup.h"
@@ -95,8 +95,7 @@ Result<Segments> make_segments(const std::vector<int>& host_of, int hosts,
                                const model::Costs& costs) {
   std::array<std::uint8_t, 32> key{};
   std::uint64_t job = 0;
-  if (::getrandom(key.data(), key.size(), 0) != static_cast<ssize_t>(key.size()) ||
-      ::getrandom(&job, sizeof job, 0) != static_cast<ssize_t>(sizeof job))
+  if (!random_bytes(key.data(), key.size()) || !random_bytes(&job, sizeof job))
     return fail(Code::other, "the kernel gives no random numbers");
   JobFacts facts;
   for (int h = 0; h < hosts; ++h) facts.hosts.push_back("host" + std::to_string(h));

@@ -5,7 +5,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -18,7 +17,9 @@
 
 #include "base/clock.h"
 #include "base/numbers.h"
+#include "base/random_bytes.h"
 #include "base/shortage.h"
+#include "base/socket_peer.h"
 #include "base/text.h"
 
 namespace tutti::wireup {
@@ -39,7 +40,7 @@ tl::unexpected<Error> cannot_listen() {
 Result<UniqueFd> listen_here(const JobRun& run) {
   UniqueFd door(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   std::uint64_t number = 0;
-  if (::getrandom(&number, sizeof number, 0) != sizeof number) return cannot_listen();
+  if (!random_bytes(&number, sizeof number)) return cannot_listen();
   const std::string name = board_name(run) + std::to_string(number);
   sockaddr_un at{};
   at.sun_family = AF_UNIX;  // sun_path[0] stays 0: abstract
@@ -140,7 +141,7 @@ void RankGathering::let_in() {
       rests_ = is_shortage(errno) && !make_room();
       return;
     }
-    if (!run_.secret && !is_own_user(fd.get())) continue;
+    if (!run_.secret && !is_of_own_user(fd.get())) continue;
     if (visitors_.size() >= kMostVisitors && !make_room()) return;
     const int on = 1;
     ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);

@@ -47,7 +47,6 @@ Result<BoardPtr> open_board(JobRun run, const std::string& node, const std::stri
 constexpr int kBoardPorts = 16;
 int board_port(const JobRun& run, int index);  // of a run with a secret
 std::string board_name(const JobRun& run);     // of the Unix socket; what follows it is random
-bool is_own_user(int fd);
 inline BlobView bytes_of_text(const std::string& text) {
   return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
 }

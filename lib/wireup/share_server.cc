@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
@@ -18,7 +17,9 @@
 
 #include "base/log.h"
 #include "base/pass_fd.h"
+#include "base/random_bytes.h"
 #include "base/shortage.h"
+#include "base/socket_peer.h"
 #include "wireup/door.h"
 
 namespace tutti::wireup {
@@ -45,13 +46,6 @@ ServerName name_of(std::uint64_t place) {
   text.copy(name.at.sun_path + 1, sizeof name.at.sun_path - 1);
   name.length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + text.size());
   return name;
-}
-
-ucred peer_of(int fd) {
-  ucred peer{0, static_cast<uid_t>(-1), 0};
-  socklen_t length = sizeof peer;
-  ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length);
-  return peer;
 }
 
 // Halves of the job's key: the first proves who takes, the second who shares.
@@ -98,7 +92,7 @@ ShareServer::ShareServer(std::shared_ptr<const Segment> segment, int local, std:
 Result<std::shared_ptr<ShareServer>> ShareServer::start(std::shared_ptr<const Segment> segment,
                                                         int local) {
   std::uint64_t place = 0;
-  if (::getrandom(&place, sizeof place, 0) != static_cast<ssize_t>(sizeof place))
+  if (!random_bytes(&place, sizeof place))
     return fail(Code::other, "the kernel gives no random numbers");
   std::shared_ptr<ShareServer> made(new ShareServer(std::move(segment), local, place));
   UniqueFd listener(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -147,8 +141,8 @@ void ShareServer::work() {
 
 // One that is nobody's here, or says nothing, goes without a word.
 void ShareServer::serve(int visitor) {
-  const ucred peer = peer_of(visitor);
-  if (peer.uid != ::geteuid()) return;
+  const auto peer = socket_peer(visitor);
+  if (!peer || peer->uid != ::geteuid()) return;
   pollfd look{visitor, POLLIN, 0};
   if (::poll(&look, 1, kVisitorMs) != 1) return;
   std::array<char, kDoorMostAsk + 1> room{};
@@ -158,7 +152,7 @@ void ShareServer::serve(int visitor) {
   const DoorSecrets secrets = secrets_of(*segment_);
   if (!words || words->ask.wish != static_cast<std::uint32_t>(DoorWish::take) ||
       !is_same_secret(words->ask.secret, secrets.own.data(), kDoorSecretBytes) ||
-      !is_rank(*segment_, words->ask.local, peer.pid))
+      !is_rank(*segment_, words->ask.local, peer->pid))
     return;
   ShareKey key;
   std::memcpy(&key, words->body.data(), sizeof key);
@@ -207,10 +201,10 @@ Result<UniqueFd> ShareServer::take(const Segment& segment, int local, const Shar
   if (::connect(line.get(), reinterpret_cast<const sockaddr*>(&name.at), name.length) != 0)
     return fail(Code::arg,
                 std::string("it shares nothing any more, or has ended: ") + std::strerror(errno));
-  const ucred peer = peer_of(line.get());
-  if (peer.uid != ::geteuid()) return fail(Code::access, "another user answers in its place");
+  const auto peer = socket_peer(line.get());
+  if (!peer || peer->uid != ::geteuid()) return fail(Code::access, "another user answers in its place");
   // A child of the sharer may keep its door open.
-  if (::kill(peer.pid, 0) != 0 && errno == ESRCH)
+  if (::kill(peer->pid, 0) != 0 && errno == ESRCH)
     return fail(Code::arg, "it shares nothing any more, or has ended");
   DoorAsk ask;
   ask.wish = static_cast<std::uint32_t>(DoorWish::take);

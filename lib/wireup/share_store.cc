@@ -2,12 +2,12 @@
 // much cost others nothing.
 #include "wireup/share_store.h"
 
-#include <sys/random.h>
 #include <sys/resource.h>
 
 #include <string>
 #include <utility>
 
+#include "base/random_bytes.h"
 #include "wireup/protocol.h"
 
 namespace tutti::wireup {
@@ -54,8 +54,7 @@ Result<ShareKey> ShareStore::add(int sharer, std::uint32_t generation, const Tak
   do {
     made.key.number = next_++;
   } while (files_.count(made.key.number) != 0);
-  if (::getrandom(made.key.secret, sizeof made.key.secret, 0) !=
-      static_cast<ssize_t>(sizeof made.key.secret))
+  if (!random_bytes(made.key.secret, sizeof made.key.secret))
     return fail(Code::other, "the kernel gives no random numbers");
   made.to = to;
   made.fd = KeptFd(std::move(file));

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/own_end.h"
+#include "base/socket_peer.h"
 #include "base/text.h"
 #include "wireup/reception.h"
 
@@ -125,7 +126,7 @@ Result<BoardConnection> introduce(UniqueFd fd, const JobRun& run) {
 Result<BoardConnection> try_here(const JobRun& run) {
   for (const std::string& name : names_like(board_name(run))) {
     UniqueFd fd = connect_here(name);
-    if (!fd.is_open() || !is_own_user(fd.get())) continue;
+    if (!fd.is_open() || !is_of_own_user(fd.get())) continue;
     auto connection = introduce(std::move(fd), run);
     if (is_final(connection)) return connection;
   }
@@ -162,12 +163,6 @@ int board_port(const JobRun& run, int index) {
 
 std::string board_name(const JobRun& run) {
   return "tutti-board-" + std::to_string(::geteuid()) + "-" + std::to_string(hash(run.name)) + "-";
-}
-
-bool is_own_user(int fd) {
-  ucred peer{};
-  socklen_t length = sizeof peer;
-  return ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == ::geteuid();
 }
 
 Result<BoardConnection> go_to_rank_0(const JobRun& run, const std::string& master) {

@@ -2,7 +2,6 @@
 #include "transport/shm/single_copy.h"
 
 #include <sys/prctl.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/random_bytes.h"
 #include "transport/wake.h"
 
 namespace tutti::transport::shm {
@@ -32,7 +32,7 @@ bool yama_asks_for_parentage() {
 // Nobody else's memory holds it. 0: the kernel gives no random numbers.
 std::uint64_t random_word() {
   std::uint64_t word = 0;
-  if (::getrandom(&word, sizeof word, 0) != sizeof word) return 0;
+  if (!random_bytes(&word, sizeof word)) return 0;
   return word | 1;
 }
 

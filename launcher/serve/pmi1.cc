@@ -15,8 +15,9 @@
 #include <map>
 
 #include "base/text.h"
-#include "serve/pmi1_words.h"
+#include "serve/pmi1_answers.h"
 #include "serve/serve.h"
+#include "wireup/pmi1_words.h"
 
 namespace tutti::launch::serve {
 namespace {
@@ -31,7 +32,7 @@ class Pmi1Server final : public Server {
   Pmi1Server(control::Loop& loop, ServedJob job, ServeReports reports, int fd)
       : loop_(loop), job_(std::move(job)), reports_(std::move(reports)), rank_fd_(fd) {
     clients_.resize(job_.local.size());
-    all_["PMI_process_mapping"] = process_mapping(job_.host_of);
+    all_["PMI_process_mapping"] = wireup::process_mapping(job_.host_of);
   }
   ~Pmi1Server() override {
     for (const Client& client : clients_)
@@ -51,11 +52,11 @@ class Pmi1Server final : public Server {
   };
 
   void read(std::size_t local);
-  void answer(std::size_t local, const Pmi1Command& command);
+  void answer(std::size_t local, const wireup::Pmi1Command& command);
   void barrier(std::size_t local);
-  void put(std::size_t local, const Pmi1Command& command);
-  void get(std::size_t local, const Pmi1Command& command);
-  void abort(int rank, const Pmi1Command& command);
+  void put(std::size_t local, const wireup::Pmi1Command& command);
+  void get(std::size_t local, const wireup::Pmi1Command& command);
+  void abort(int rank, const wireup::Pmi1Command& command);
   void refuse(std::size_t local, const std::string& name);
   void say(std::size_t local, const std::string& line);
   void drop(std::size_t local);
@@ -99,8 +100,8 @@ void Pmi1Server::read(std::size_t local) {
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (got <= 0) return drop(local);
   client.received.append(buffer, static_cast<std::size_t>(got));
-  Pmi1Command command;
-  while (client.socket.is_open() && take_command(client.received, &command)) answer(local, command);
+  wireup::Pmi1Command command;
+  while (client.socket.is_open() && wireup::take_pmi1_command(client.received, &command)) answer(local, command);
   if (client.received.size() > kMostPending) {
     reports_.note("rank " + std::to_string(job_.local[local]) +
                   " wrote what is no PMI command to its PMI socket; it is closed");
@@ -117,7 +118,7 @@ void Pmi1Server::say(std::size_t local, const std::string& line) {
 }
 
 // What ranks put stays here until the job ends.
-void Pmi1Server::put(std::size_t local, const Pmi1Command& command) {
+void Pmi1Server::put(std::size_t local, const wireup::Pmi1Command& command) {
   const std::string key = command.word("key"), value = command.word("value");
   std::size_t& bytes = clients_.at(local).put_bytes;
   if (key.size() + value.size() > kMostPut - bytes) return refuse(local, "put");
@@ -126,7 +127,7 @@ void Pmi1Server::put(std::size_t local, const Pmi1Command& command) {
   say(local, "cmd=put_result rc=0 msg=success");
 }
 
-void Pmi1Server::get(std::size_t local, const Pmi1Command& command) {
+void Pmi1Server::get(std::size_t local, const wireup::Pmi1Command& command) {
   const std::string key = command.word("key");
   for (const auto* pairs : {&fresh_, &all_})
     if (const auto found = pairs->find(key); found != pairs->end())
@@ -155,7 +156,7 @@ void Pmi1Server::hear(const control::Message& message) {
   }
 }
 
-void Pmi1Server::answer(std::size_t local, const Pmi1Command& command) {
+void Pmi1Server::answer(std::size_t local, const wireup::Pmi1Command& command) {
   const int rank = job_.local[local];
   const std::string& name = command.name;
   if (name == "init") {
@@ -186,7 +187,7 @@ void Pmi1Server::answer(std::size_t local, const Pmi1Command& command) {
   }
 }
 
-void Pmi1Server::abort(int rank, const Pmi1Command& command) {
+void Pmi1Server::abort(int rank, const wireup::Pmi1Command& command) {
   const auto status = text::parse_int(command.word("exitcode"));
   const bool is_status = status && *status >= INT_MIN && *status <= INT_MAX;
   reports_.aborts(rank, is_status ? static_cast<int>(*status) : 1, command.word("message"));

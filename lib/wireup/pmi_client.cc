@@ -3,7 +3,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -13,37 +12,10 @@
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "wireup/board.h"
+#include "wireup/pmi1_words.h"
 
 namespace tutti::wireup {
 namespace {
-
-// The value of `key=` in an answer; a value runs to the end of its line or the next space.
-std::string word(const std::string& line, const std::string& key, bool to_the_end = false) {
-  const std::size_t at = (" " + line).find(" " + key + "=");
-  if (at == std::string::npos) return {};
-  const std::size_t from = at + key.size() + 1;
-  return line.substr(from, to_the_end ? std::string::npos : line.find(' ', from) - from);
-}
-
-// "(vector,(first,hosts,ranks),...)": the host of a rank, blocks repeated until it is placed.
-// Empty: no job has such numbers.
-std::string node_from(const std::string& mapping, std::int64_t rank) {
-  constexpr std::int64_t kMost = 1 << 20;
-  std::string numbers;
-  for (const char c : mapping) numbers += (c >= '0' && c <= '9') ? c : ' ';
-  std::vector<std::int64_t> all;
-  for (const std::string& one : text::split(numbers, ' '))
-    if (!one.empty()) all.push_back(text::parse_int(one).value_or(kMost + 1));
-  if (std::any_of(all.begin(), all.end(), [](std::int64_t one) { return one > kMost; })) return {};
-  if (all.size() < 3 || all.size() % 3 != 0) return {};
-  for (std::size_t i = 0, turns = 0; turns < 1'000'000; i = (i + 3) % all.size(), ++turns) {
-    const std::int64_t first = all[i], hosts = all[i + 1], ranks = all[i + 2];
-    if (hosts <= 0 || ranks <= 0) return {};
-    if (rank < hosts * ranks) return std::to_string(first + rank / ranks);
-    rank -= hosts * ranks;
-  }
-  return {};
-}
 
 // Without what a rank puts up: rank 0's card has the job's key, which belongs into no line.
 std::string shown(const std::string& line) {
@@ -60,9 +32,9 @@ class PmiBoard final : public Board {
   Result<void> start() {
     TUTTI_DO(ask("cmd=init pmi_version=1 pmi_subversion=1", "response_to_init"));
     TUTTI_TRY(name, ask("cmd=get_my_kvsname", "my_kvsname"));
-    space_ = word(name, "kvsname");
+    space_ = name.word("kvsname");
     if (const auto mapping = ask(get_line("PMI_process_mapping"), "get_result"))
-      node_ = node_from(word(*mapping, "value", true), rank_);
+      node_ = host_in_mapping(mapping->word("value"), rank_);
     return {};
   }
   Result<void> put(const std::string& key, const std::string& value) override {
@@ -76,7 +48,7 @@ class PmiBoard final : public Board {
   }
   Result<std::string> get(int rank, const std::string& key) override {
     TUTTI_TRY(answer, ask(get_line(name_of(rank, key)), "get_result"));
-    return word(answer, "value", true);
+    return answer.word("value");
   }
   void abort(int status, const std::string& reason) override {
     (void)say("cmd=abort exitcode=" + std::to_string(status) +
@@ -114,7 +86,7 @@ class PmiBoard final : public Board {
                                  "or something between the launcher and this program closed it");
   }
   // One line back, "cmd=EXPECTED rc=0 ...".
-  Result<std::string> ask(const std::string& line, const std::string& expected) {
+  Result<Pmi1Command> ask(const std::string& line, const std::string& expected) {
     TUTTI_DO(say(line));
     std::size_t end;
     while ((end = received_.find('\n')) == std::string::npos) {
@@ -124,13 +96,14 @@ class PmiBoard final : public Board {
       if (got <= 0) return lost();
       received_.append(buffer, static_cast<std::size_t>(got));
     }
-    std::string answer = received_.substr(0, end);
+    const std::string answer = received_.substr(0, end);
     received_.erase(0, end + 1);
-    const std::string code = word(answer, "rc");
-    if (word(answer, "cmd") != expected || (!code.empty() && code != "0"))
+    Pmi1Command said = pmi1_command_of(answer);
+    const std::string code = said.word("rc");
+    if (said.name != expected || (!code.empty() && code != "0"))
       return fail(Code::other,
                   "the launcher answered '" + shown(answer) + "' to '" + shown(line) + "' (PMI)");
-    return answer;
+    return said;
   }
 
   UniqueFd socket_;

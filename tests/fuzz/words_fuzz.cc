@@ -3,8 +3,9 @@
 #include "catch.h"
 #include "hosts/hosts.h"
 #include "mutate.h"
-#include "serve/pmi1_words.h"
+#include "serve/pmi1_answers.h"
 #include "spawn/meet.h"
+#include "wireup/pmi1_words.h"
 
 using namespace tutti;                 // NOLINT(google-build-using-namespace): a test
 using namespace tutti::launch::hosts;  // NOLINT(google-build-using-namespace): a test
@@ -24,8 +25,8 @@ TEST_CASE("PMI-1 commands cut anywhere come to an end", "[fuzz][pmi1]") {
       const std::size_t piece = std::min(text.size(), random.below(60) + 1);
       received += text.substr(0, piece);
       text.erase(0, piece);
-      Pmi1Command command;
-      for (std::size_t before = received.size(); take_command(received, &command);) {
+      wireup::Pmi1Command command;
+      for (std::size_t before = received.size(); wireup::take_pmi1_command(received, &command);) {
         ++commands;
         REQUIRE(received.size() < before);  // else it would never end
         before = received.size();

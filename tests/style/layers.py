@@ -27,6 +27,7 @@ MORE_DOORS = {
     "watch/recorder.h": "what --stats and --trace keep: heavier than the three stores of watch.h, and read by the head",
     "watch/calls.h": "what prun compares of collective calls: written by comm, read by daemon and head",
     "wireup/protocol.h": "the messages between a rank and its daemon",
+    "wireup/pmi1_words.h": "what ranks under another launcher read, and prun's server for programs of other MPIs writes",
     "wireup/share_store.h": "the files that ranks share, which their daemon keeps",
     "spawn/installation.h": "where prun and prund find the files beside themselves",
     "spawn/early.h": "a daemon starts while prun reads the machine, before there is a job",

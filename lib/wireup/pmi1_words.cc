@@ -1,11 +1,12 @@
 // Reading and writing the words of PMI version 1.
-#include "serve/pmi1_words.h"
+#include "wireup/pmi1_words.h"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "base/text.h"
 
-namespace tutti::launch::serve {
+namespace tutti::wireup {
 namespace {
 
 struct HostRun {
@@ -23,16 +24,6 @@ void add_word(Pmi1Command& command, std::string_view word) {
     command.name = value;
   else
     command.words[key] = value;
-}
-
-void read_line(Pmi1Command& command, std::string_view line) {
-  while (!line.empty()) {
-    const bool to_the_end = line.starts_with("value=") || line.starts_with("message=");
-    const std::size_t space = to_the_end ? line.size() : line.find(' ');
-    add_word(command, line.substr(0, space));
-    if (space >= line.size()) return;
-    line.remove_prefix(space + 1);
-  }
 }
 
 // One block for each stretch of ranks on a host, then equal ones on neighbouring hosts together.
@@ -62,12 +53,24 @@ std::string Pmi1Command::word(const std::string& key) const {
   return found == words.end() ? "" : found->second;
 }
 
-bool take_command(std::string& received, Pmi1Command* command) {
+Pmi1Command pmi1_command_of(std::string_view line) {
+  Pmi1Command command;
+  while (!line.empty()) {
+    const bool to_the_end = line.starts_with("value=") || line.starts_with("message=");
+    const std::size_t space = to_the_end ? line.size() : line.find(' ');
+    add_word(command, line.substr(0, space));
+    if (space >= line.size()) break;
+    line.remove_prefix(space + 1);
+  }
+  return command;
+}
+
+bool take_pmi1_command(std::string& received, Pmi1Command* command) {
   *command = {};
   std::size_t end = received.find('\n');
   if (end == std::string::npos) return false;
   if (!received.starts_with("mcmd=")) {
-    read_line(*command, std::string_view(received).substr(0, end));
+    *command = pmi1_command_of(std::string_view(received).substr(0, end));
     received.erase(0, end + 1);
     return true;
   }
@@ -77,12 +80,6 @@ bool take_command(std::string& received, Pmi1Command* command) {
     add_word(*command, line);
   received.erase(0, last + 7);
   return true;
-}
-
-std::string answer_to(const std::string& name) {
-  for (const char* known : {"publish", "unpublish", "lookup"})
-    if (name == std::string(known) + "_name") return std::string(known) + "_result";
-  return name + "_result";
 }
 
 std::string process_mapping(const std::vector<int>& host_of) {
@@ -98,20 +95,22 @@ std::string process_mapping(const std::vector<int>& host_of) {
   return text + ")";
 }
 
-std::string join_pairs(const std::map<std::string, std::string>& pairs) {
-  std::string text;
-  for (const auto& [key, value] : pairs) text += key + '\0' + value + '\0';
-  return text;
-}
-
-void split_pairs(std::string_view text, std::map<std::string, std::string>& pairs) {
-  while (!text.empty()) {
-    const std::size_t key = text.find('\0');
-    const std::size_t value = key == std::string_view::npos ? key : text.find('\0', key + 1);
-    if (value == std::string_view::npos) return;
-    pairs[std::string(text.substr(0, key))] = text.substr(key + 1, value - key - 1);
-    text.remove_prefix(value + 1);
+std::string host_in_mapping(const std::string& mapping, std::int64_t rank) {
+  constexpr std::int64_t kMost = 1 << 20;
+  std::string numbers;
+  for (const char c : mapping) numbers += (c >= '0' && c <= '9') ? c : ' ';
+  std::vector<std::int64_t> all;
+  for (const std::string& one : text::split(numbers, ' '))
+    if (!one.empty()) all.push_back(text::parse_int(one).value_or(kMost + 1));
+  if (std::any_of(all.begin(), all.end(), [](std::int64_t one) { return one > kMost; })) return {};
+  if (all.size() < 3 || all.size() % 3 != 0) return {};
+  for (std::size_t i = 0, turns = 0; turns < 1'000'000; i = (i + 3) % all.size(), ++turns) {
+    const std::int64_t first = all[i], hosts = all[i + 1], ranks = all[i + 2];
+    if (hosts <= 0 || ranks <= 0) return {};
+    if (rank < hosts * ranks) return std::to_string(first + rank / ranks);
+    rank -= hosts * ranks;
   }
+  return {};
 }
 
-}  // namespace tutti::launch::serve
+}  // namespace tutti::wireup

@@ -21,7 +21,7 @@ constexpr KnobRow kPlain[] = {
      "no"},
     {"TUTTI_LINK", "name", "auto", "transport",
      "force links between hosts: auto, tcp or ucx; inside a host: auto, shm, tcp, ucx; "
-     "cuda_ipc beside one of these"},
+     "cuda_ipc beside one of these; self, a rank with itself, is there whatever is named"},
     {"TUTTI_EAGER_BYTES", "bytes", "0", "p2p",
      "largest message sent without asking first; 0: derived from the link"},
     {"TUTTI_UNEXPECTED_BYTES", "bytes", "4M", "p2p",

@@ -157,8 +157,7 @@ std::string words_of(int stream, const StreamWriter::Loss& loss) {
                           : loss.error == EBADF ? "it is closed"
                                                 : std::strerror(loss.error);
   if (loss.bytes == 0) return name + " could not be written to its end: " + why;
-  return text::counted(loss.bytes, "byte") + " of " + name +
-         " could not be written: " + why;
+  return text::counted(loss.bytes, "byte") + " of " + name + " could not be written: " + why;
 }
 
 std::string own_line(std::string_view line) {

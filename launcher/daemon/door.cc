@@ -44,8 +44,7 @@ Result<void> RankDoor::open(std::size_t ranks, int host, const std::string& temp
   keys_.resize(ranks);
   files_.emplace(host, 0);
   for (Key& key : keys_)
-    if (!random_bytes(key.data(), key.size()))
-      return fail(Code::other, "no random numbers");
+    if (!random_bytes(key.data(), key.size())) return fail(Code::other, "no random numbers");
   TUTTI_DO(folder_.make(temporary_folder));
   // Others may pass through to the socket; nobody but us can list, add or take away.
   const std::string path = folder_.path() + "/door";

@@ -24,8 +24,7 @@ std::string no_folder(const std::string& path) {
   return ::access(path.c_str(), X_OK) == 0 ? "" : "no permission to work in folder " + path;
 }
 
-App find_app(const control::AppPart& part, const Wanted& wanted,
-                std::vector<std::string>& notes) {
+App find_app(const control::AppPart& part, const Wanted& wanted, std::vector<std::string>& notes) {
   App app;
   const bool own = !wanted.directory.empty() && !part.directory_required;
   app.directory = own ? wanted.directory : part.working_directory;

@@ -5,11 +5,11 @@
 // the daemon (parent-death signal) and leads a process group of its own, so that a signal reaches
 // what it starts, too.
 //
-// Several children are on their way at a time, each from a launch pad: its stack, and what it reads.
-// The kernel clears a word of the pad when the child leaves our memory. (To wait for each, as vfork
-// does, let the first of two ranks run to its end before the second began: the daemon was woken
-// on the processor that the child had just taken.) Errno is one word for all of them: only the
-// text of a failure could suffer, when two fail in the same instant.
+// Several children are on their way at a time, each from a launch pad: its stack, and what it
+// reads. The kernel clears a word of the pad when the child leaves our memory. (To wait for each,
+// as vfork does, let the first of two ranks run to its end before the second began: the daemon was
+// woken on the processor that the child had just taken.) Errno is one word for all of them: only
+// the text of a failure could suffer, when two fail in the same instant.
 #include "daemon/launch.h"
 
 #include <fcntl.h>
@@ -323,23 +323,23 @@ void RankStarter::fill(LaunchPad& pad, const RankProcess& rank) const {
   const int stdout_fd = pad.output.write.get();
   const int stdin_fd = rank.part.on_pty ? stdout_fd : pad.input.read.get();
   pad.child = {start.path.c_str(),
-                start.directory.c_str(),
-                pad.argv.data(),
-                pad.shell_argv.data(),
-                pad.environment.data(),
-                {stdin_fd >= 0 ? stdin_fd : nothing_.get(), stdout_fd,
-                 start.merge_stderr ? stdout_fd : pad.errors.write.get()},
-                start.segment_fd,
-                pad.control.get(),
-                start.server.get(),
-                start.as,
-                pad.shared.error(),
-                ::getpid(),
-                &rank.part.cpus,
-                {},
-                &start.open_files,
-                start.by_shell,
-                rank.part.on_pty};
+               start.directory.c_str(),
+               pad.argv.data(),
+               pad.shell_argv.data(),
+               pad.environment.data(),
+               {stdin_fd >= 0 ? stdin_fd : nothing_.get(), stdout_fd,
+                start.merge_stderr ? stdout_fd : pad.errors.write.get()},
+               start.segment_fd,
+               pad.control.get(),
+               start.server.get(),
+               start.as,
+               pad.shared.error(),
+               ::getpid(),
+               &rank.part.cpus,
+               {},
+               &start.open_files,
+               start.by_shell,
+               rank.part.on_pty};
   for (const int node : rank.part.nodes) {
     constexpr int kBits = sizeof(unsigned long) * CHAR_BIT;
     if (node >= 0 && node < 16 * kBits)

@@ -40,8 +40,8 @@ bool Ranks::writes_on() const {
   if (now >= lingers_until_ns_) return false;
   const bool quiet = !hold_ && now >= last_byte_ns_ + kQuiet;
   return std::any_of(ranks_.begin(), ranks_.end(), [quiet](const RankProcess& rank) {
-    return (!quiet && (rank.output[0].is_open() || rank.output[1].is_open())) || has_unwritten(rank, 0) ||
-           has_unwritten(rank, 1);
+    return (!quiet && (rank.output[0].is_open() || rank.output[1].is_open())) ||
+           has_unwritten(rank, 0) || has_unwritten(rank, 1);
   });
 }
 

@@ -1,7 +1,8 @@
 // Reads one host word.
 //
-// Names end up as an argument of ssh, on terminals and in names of files, so what could be taken for
-// an option (a leading dash) or for shell text is refused here, once, for every source of hosts.
+// Names end up as an argument of ssh, on terminals and in names of files, so what could be taken
+// for an option (a leading dash) or for shell text is refused here, once, for every source of
+// hosts.
 #include "hosts/host_word.h"
 
 #include <arpa/inet.h>

@@ -1,7 +1,6 @@
 // From one examination or probe to the next.
 #include "job/checking.h"
 
-
 #include <array>
 #include <chrono>
 

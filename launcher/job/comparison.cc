@@ -71,8 +71,8 @@ CallComparison::Difference CallComparison::describe(const Key& key, const Versio
   const bool of_all = std::get<2>(key) == static_cast<int>(Part::of_all);
   const std::string kind =
       !of_all && has(other, watch::kNonblocking) ? "nonblocking collective" : "collective";
-  const std::string which =
-      kind + " number " + std::to_string(std::get<3>(key)) + " of " + communicator_text(other.context);
+  const std::string which = kind + " number " + std::to_string(std::get<3>(key)) + " of " +
+                            communicator_text(other.context);
   const std::string here = watch::describe_call(a), there = watch::describe_call(b);
   const bool is_earlier = watch::is_same_call(a, b, true);  // what differs was before
   Difference found{is_earlier ? "ranks call different collectives: " : differ_in(here, there),

@@ -132,9 +132,9 @@ bool LinkNames::takes(int rank, const std::string& name) {
 
 std::string LinkNames::complaint() const {
   if (refused_.empty()) return "";
-  return ranks_text({refused_.begin(), refused_.end()}) +
-         " named links that are none (more than " + std::to_string(kMostNames) +
-         ", or of more than " + std::to_string(kLongestName) + " bytes): they are left out\n";
+  return ranks_text({refused_.begin(), refused_.end()}) + " named links that are none (more than " +
+         std::to_string(kMostNames) + ", or of more than " + std::to_string(kLongestName) +
+         " bytes): they are left out\n";
 }
 
 std::string link_matrix(const std::map<int, std::string>& said,

@@ -166,8 +166,7 @@ Rounds::Stop Rounds::gather() {
           "only " + text::counted(own_hosts_.size() + request_.meeting->waiting().size(), "host") +
               " came to port " + std::to_string(request_.meeting->port()) + " within " +
               seconds_text(limit_s) + " s; needed: " +
-              (by_slots_ ? text::counted(ranks_wanted(), "slot")
-                         : text::counted(least_, "host"))};
+              (by_slots_ ? text::counted(ranks_wanted(), "slot") : text::counted(least_, "host"))};
 }
 
 // The order of those who wait: --node-rank first, then where they sat, then as they came.

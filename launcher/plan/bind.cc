@@ -195,8 +195,7 @@ Result<void> bind_machine(Plan& plan, const SharedMachine& shared,
                          static_cast<std::size_t>(shared.ranks) <= machine.threads.size();
   if (dealt->rounds > 0 && !some_free)
     plan.notes.push_back(name + ": " + std::to_string(shared.ranks) + " ranks are bound to " +
-                         text::counted(machine.cores, "core") +
-                         ", some to the same");
+                         text::counted(machine.cores, "core") + ", some to the same");
   return {};
 }
 
@@ -221,7 +220,7 @@ Result<void> check_objects(const Plan& plan, const cli::Placement& placement,
   for (std::size_t h = 0; h < plan.hosts.size(); ++h) {
     const int objects = objects_of(machines[h], placement.per_object);
     if (plan.hosts[h].local_ranks <= objects * placement.ranks_per_object) continue;
-    return fail(Code::arg, "host " + plan.hosts[h].name + " has " + 
+    return fail(Code::arg, "host " + plan.hosts[h].name + " has " +
                                text::counted(objects, name_of(placement.per_object)) + " for " +
                                std::to_string(plan.hosts[h].local_ranks) +
                                " ranks, which were counted on this machine: give -np, or use "

@@ -70,10 +70,11 @@ class Mapper {
     const hosts::HostSlots& first = allocation_.hosts.front();
     const std::string count = std::to_string(ranks) + " ranks ";
     if (!allocation_.given)
-      return {count + "on the " + text::counted(first.slots, "core") + " of this machine: they take turns"};
+      return {count + "on the " + text::counted(first.slots, "core") +
+              " of this machine: they take turns"};
     if (no_slots_given())
-      return {count + "dealt out in turn over " + text::counted(allocation_.hosts.size(), "host") + ": " +
-              first.source.substr(0, first.source.rfind(':')) + " gives no slots"};
+      return {count + "dealt out in turn over " + text::counted(allocation_.hosts.size(), "host") +
+              ": " + first.source.substr(0, first.source.rfind(':')) + " gives no slots"};
     return {};
   }
 
@@ -242,7 +243,8 @@ class Mapper {
     const int all = ranks + std::accumulate(used_.begin(), used_.end(), 0);
     return fail(
         Code::arg,
-        "too few slots: " + std::to_string(all) + " ranks, " + text::counted(total_slots(), "slot") + " (" + slots_text() + "); " +
+        "too few slots: " + std::to_string(all) + " ranks, " +
+            text::counted(total_slots(), "slot") + " (" + slots_text() + "); " +
             (allocation_.given ? "raise the slots there, name more hosts, or add --oversubscribe"
                                : "leave out --nooversubscribe to let ranks take turns"));
   }

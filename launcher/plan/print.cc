@@ -159,8 +159,9 @@ std::string gpus_told(const Plan& plan, const cli::JobSpec& job, const PlannedRa
   for (const topo::PciDevice& device : machine.devices)
     if (device.kind == topo::PciDevice::Kind::gpu)
       buses.push_back(tutti::text::printable(device.names.back()));
-  std::string text = (plan.own_gpus > 0 ? ", " : ", near ") + text::plural(rank.gpus.size(), "GPU") + " " +
-                     numbers_of(rank.gpus, machine) + " (";
+  std::string text = (plan.own_gpus > 0 ? ", " : ", near ") +
+                     text::plural(rank.gpus.size(), "GPU") + " " + numbers_of(rank.gpus, machine) +
+                     " (";
   for (std::size_t i = 0; i < rank.gpus.size(); ++i)
     text += (i == 0 ? "" : ", ") + buses.at(static_cast<std::size_t>(rank.gpus[i]));
   return text + ")";
@@ -184,8 +185,7 @@ std::string print_plan(const Plan& plan, const cli::JobSpec& job) {
                      name_of(job.placement.map_by) + ", " + binding_of(plan) + "\n";
   for (std::size_t h = 0; h < plan.hosts.size(); ++h) {
     const PlannedHost& host = plan.hosts[h];
-    text += "host " + host.name + ": " +
-            counted(host.local_ranks, "rank") + ", " +
+    text += "host " + host.name + ": " + counted(host.local_ranks, "rank") + ", " +
             counted(host.slots, "slot") + "\n";
     for (const PlannedRank& rank : plan.ranks) {
       if (rank.host != static_cast<int>(h)) continue;

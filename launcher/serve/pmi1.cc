@@ -101,7 +101,8 @@ void Pmi1Server::read(std::size_t local) {
   if (got <= 0) return drop(local);
   client.received.append(buffer, static_cast<std::size_t>(got));
   wireup::Pmi1Command command;
-  while (client.socket.is_open() && wireup::take_pmi1_command(client.received, &command)) answer(local, command);
+  while (client.socket.is_open() && wireup::take_pmi1_command(client.received, &command))
+    answer(local, command);
   if (client.received.size() > kMostPending) {
     reports_.note("rank " + std::to_string(job_.local[local]) +
                   " wrote what is no PMI command to its PMI socket; it is closed");

@@ -1,5 +1,5 @@
-// Whose process is at the other end of a Unix socket, by the kernel's word: who connected, listened,
-// or made the pair.
+// Whose process is at the other end of a Unix socket, by the kernel's word: who connected,
+// listened, or made the pair.
 #pragma once
 
 #include <sys/socket.h>

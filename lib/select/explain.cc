@@ -27,8 +27,8 @@ std::string explanation(const TeamFacts& team, const std::vector<Candidate>& all
   std::stable_sort(sorted.begin(), sorted.end(), [](const Candidate& a, const Candidate& b) {
     return a.predicted_us < b.predicted_us;
   });
-  std::string text = std::to_string(team.size) + " ranks, " + 
-                     text::counted(team.hosts, "host") + ", predicted:";
+  std::string text =
+      std::to_string(team.size) + " ranks, " + text::counted(team.hosts, "host") + ", predicted:";
   for (const Candidate& candidate : sorted)
     text +=
         (&candidate == sorted.data() ? " " : ", ") + name_of(candidate) + " " + time_of(candidate);

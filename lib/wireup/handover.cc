@@ -60,7 +60,8 @@ Result<void> hand_out(const std::string& name, int fd, int takers) {
     if (::poll(&look, 1, 1000) <= 0) continue;
     const UniqueFd taker(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!taker.is_open() && is_shortage(errno)) ::usleep(kRestUs);
-    if (taker.is_open() && is_of_own_user(taker.get()) && send_with_fd(taker.get(), "1", fd)) --takers;
+    if (taker.is_open() && is_of_own_user(taker.get()) && send_with_fd(taker.get(), "1", fd))
+      --takers;
   }
   return {};
 }
@@ -75,7 +76,8 @@ Result<UniqueFd> take_from(const std::string& name, std::chrono::seconds limit) 
     ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &longest, sizeof longest);
     if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address.at), address.length) ==
         0) {
-      if (!is_of_own_user(socket.get())) return fail(Code::access, "another user offers a job segment");
+      if (!is_of_own_user(socket.get()))
+        return fail(Code::access, "another user offers a job segment");
       char byte = 0;
       UniqueFd fd;
       if (receive_with_fd(socket.get(), &byte, 1, &fd) == 1 && fd.is_open()) return fd;

@@ -202,7 +202,8 @@ Result<UniqueFd> ShareServer::take(const Segment& segment, int local, const Shar
     return fail(Code::arg,
                 std::string("it shares nothing any more, or has ended: ") + std::strerror(errno));
   const auto peer = socket_peer(line.get());
-  if (!peer || peer->uid != ::geteuid()) return fail(Code::access, "another user answers in its place");
+  if (!peer || peer->uid != ::geteuid())
+    return fail(Code::access, "another user answers in its place");
   // A child of the sharer may keep its door open.
   if (::kill(peer->pid, 0) != 0 && errno == ESRCH)
     return fail(Code::arg, "it shares nothing any more, or has ended");

@@ -23,7 +23,8 @@ TEST_CASE("bytes come back from their digits", "[base][hex]") {
 
 TEST_CASE("what is no such digits is no bytes", "[base][hex]") {
   std::array<std::uint8_t, 2> bytes{};
-  for (const char* wrong : {"", "00", "000", "00000", "000000", "00 0", "00g0", "00AB", "0x01", "-001"})
+  for (const char* wrong :
+       {"", "00", "000", "00000", "000000", "00 0", "00g0", "00AB", "0x01", "-001"})
     CHECK_FALSE(text::unhex(wrong, bytes));
   CHECK(text::unhex("a9f0", bytes));
   CHECK(bytes == std::array<std::uint8_t, 2>{0xa9, 0xf0});

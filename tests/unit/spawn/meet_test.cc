@@ -20,8 +20,8 @@ namespace {
 using namespace tutti;
 using launch::spawn::HostAndPort;
 using launch::spawn::HostMeeting;
-using launch::spawn::MeetingKey;
 using launch::spawn::JoiningHost;
+using launch::spawn::MeetingKey;
 
 constexpr int kSeats = 256;
 constexpr std::size_t kMostOfStranger = 64U << 10;

@@ -76,13 +76,15 @@ TEST_CASE("a call is described as its user made it", "[watch][calls]") {
   // Whatever a callback called in between: MPI_Finalize's barrier is known by itself.
   print = {};
   print.collective = static_cast<std::uint32_t>(Collective::barrier);
-  other.fingerprint = watch::own_fingerprint(watch::Purpose::finalize, watch::pack_fingerprint(print));
+  other.fingerprint =
+      watch::own_fingerprint(watch::Purpose::finalize, watch::pack_fingerprint(print));
   CHECK(watch::describe_call(other) == "MPI_Finalize");
   CHECK_FALSE(watch::is_same_call(call, other));
   // Where no function is known, the purpose is.
   CHECK(watch::describe_fingerprint(other.fingerprint) == "MPI_Finalize");
   print.collective = static_cast<std::uint32_t>(Collective::allgather);
-  other.fingerprint = watch::own_fingerprint(watch::Purpose::makes_comm, watch::pack_fingerprint(print));
+  other.fingerprint =
+      watch::own_fingerprint(watch::Purpose::makes_comm, watch::pack_fingerprint(print));
   CHECK(watch::describe_call(other) == "MPI_Comm_dup");
   CHECK(watch::describe_fingerprint(other.fingerprint) ==
         "a function that makes a communicator, by allgather");
@@ -99,7 +101,8 @@ TEST_CASE("own prints differ in operation, root and size", "[watch][calls]") {
   const std::uint32_t first = own(print);
   CHECK(own(print) == first);
   CHECK(first != watch::pack_fingerprint(print));
-  CHECK(watch::own_fingerprint(watch::Purpose::makes_comm, watch::pack_fingerprint(print)) != first);
+  CHECK(watch::own_fingerprint(watch::Purpose::makes_comm, watch::pack_fingerprint(print)) !=
+        first);
   print.op = 10;
   CHECK(own(print) != first);
   print.op = 3;

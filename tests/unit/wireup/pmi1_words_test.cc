@@ -44,8 +44,9 @@ TEST_CASE("the mapping says who shares a host, and is read back", "[wireup][pmi1
   CHECK(process_mapping({0, 1, 0, 1}) == "(vector,(0,2,1))");
   CHECK(process_mapping({0, 0, 1}) == "(vector,(0,1,2),(1,1,1))");
   CHECK(process_mapping({1, 0}) == "(vector,(1,1,1),(0,1,1))");
-  for (const std::vector<int>& host_of :
-       {std::vector<int>{0, 0, 0}, {0, 0, 1, 1}, {0, 1, 0, 1}, {0, 0, 1}, {1, 0}, {0, 1, 1, 2}})
+  const std::vector<std::vector<int>> jobs{{0, 0, 0}, {0, 0, 1, 1}, {0, 1, 0, 1},
+                                           {0, 0, 1}, {1, 0},       {0, 1, 1, 2}};
+  for (const std::vector<int>& host_of : jobs)
     for (std::size_t rank = 0; rank < host_of.size(); ++rank)
       CHECK(host_in_mapping(process_mapping(host_of), static_cast<std::int64_t>(rank)) ==
             std::to_string(host_of[rank]));

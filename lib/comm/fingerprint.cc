@@ -20,22 +20,30 @@ bool is_second_side(const Communicator& comm) {
 
 std::uint32_t fingerprint_of(coll::Collective collective, const types::Op* op, int root,
                              Count bytes, const types::Datatype* type) {
-  watch::FingerprintParts parts;
-  parts.collective = static_cast<std::uint32_t>(collective);
+  watch::Print print;
+  print.collective = static_cast<std::uint32_t>(collective);
   if (op != nullptr)
-    parts.op = op->is_predefined()
+    print.op = op->is_predefined()
                    ? static_cast<std::uint32_t>(op->handle() - types::abi::kNullOp) & 31U
                    : watch::kUserOp;
-  parts.root = static_cast<std::uint32_t>(root);
-  if (type != nullptr) parts.element = static_cast<std::uint32_t>(type->element());
-  parts.bytes = static_cast<std::uint64_t>(bytes);
-  return watch::pack_fingerprint(parts);
+  print.root = static_cast<std::uint32_t>(root);
+  if (type != nullptr) print.element = static_cast<std::uint32_t>(type->element());
+  print.bytes = static_cast<std::uint64_t>(bytes);
+  return watch::pack_print(print);
 }
 
 std::uint32_t own_fingerprint(const CollCall& call, int root, Count bytes,
                               const types::Datatype* type) {
-  return watch::own_fingerprint(call.purpose,
-                                fingerprint_of(call.collective, call.op, root, bytes, type));
+  return watch::own_print(call.purpose,
+                          fingerprint_of(call.collective, call.op, root, bytes, type));
+}
+
+std::uint32_t neighbour_fingerprint(coll::Collective collective) {
+  return watch::neighbour_print(static_cast<std::uint32_t>(collective));
+}
+
+std::string describe_fingerprint(std::uint32_t fingerprint) {
+  return watch::describe_print(fingerprint);
 }
 
 std::uint32_t terms_of(coll::Collective collective, const types::Op* op,

@@ -2,7 +2,6 @@
 #include "comm/fingerprint.h"
 #include "comm/scheduled.h"
 #include "comm/topology.h"
-#include "watch/calls.h"
 
 namespace tutti::comm {
 namespace {
@@ -66,8 +65,7 @@ void bind_among(const Communicator& comm, const CollCall& call, const CallShape&
 }  // namespace
 
 const Form kNeighbours{
-    &shape_among, &prepare_among, &bind_among, [](const CollCall& call, const CallShape&) {
-      return watch::neighbour_fingerprint(static_cast<std::uint32_t>(call.collective));
-    }};
+    &shape_among, &prepare_among, &bind_among,
+    [](const CollCall& call, const CallShape&) { return neighbour_fingerprint(call.collective); }};
 
 }  // namespace tutti::comm

@@ -174,43 +174,42 @@ const char* op_name(std::uint32_t op) {
   return op < std::size(kOpNames) ? kOpNames[op] : "";
 }
 
-std::uint32_t pack_fingerprint(const FingerprintParts& parts) {
+std::uint32_t pack_print(const Print& print) {
   // A reduction that has no root says its type there.
-  const bool says_type = parts.op != 0 && !has_root(parts.collective);
-  return (parts.collective + 1) << 28 | parts.op << 23 |
-         ((says_type ? parts.element : parts.root) & 127U) << 16 | pack_bytes(parts.bytes);
+  const bool says_type = print.op != 0 && !has_root(print.collective);
+  return (print.collective + 1) << 28 | print.op << 23 |
+         ((says_type ? print.element : print.root) & 127U) << 16 | pack_bytes(print.bytes);
 }
 
-std::uint32_t neighbour_fingerprint(std::uint32_t collective) {
+std::uint32_t neighbour_print(std::uint32_t collective) {
   return kNeighbours | collective;
 }
 
-std::uint32_t own_fingerprint(Purpose purpose, std::uint32_t fingerprint) {
-  const std::uint32_t op = (fingerprint >> 23) & 31U, root = (fingerprint >> 16) & 31U;
+std::uint32_t own_print(Purpose purpose, std::uint32_t print) {
+  const std::uint32_t op = (print >> 23) & 31U, root = (print >> 16) & 31U;
   return kOwn | static_cast<std::uint32_t>(purpose) << kPurpose |
-         ((fingerprint >> 28) - 1) << kOwnCollective | (op != 0 ? op : root) << kOpOrRoot |
-         (fingerprint & 0xffffU);
+         ((print >> 28) - 1) << kOwnCollective | (op != 0 ? op : root) << kOpOrRoot |
+         (print & 0xffffU);
 }
 
-std::string describe_fingerprint(std::uint32_t fingerprint) {
-  if ((fingerprint & ~0xffU) == kNeighbours)
-    return std::string("a neighbourhood ") + collective_name(fingerprint & 0xffU);
-  if (purpose_of(fingerprint) != Purpose::users) return describe_own(fingerprint);
-  if (!is_collective(fingerprint)) return "no collective";
-  const std::uint32_t shift = (fingerprint & 0xffffU) >> kExact;
-  const std::uint64_t low = fingerprint & ((1U << kExact) - 1);
+std::string describe_print(std::uint32_t print) {
+  if ((print & ~0xffU) == kNeighbours)
+    return std::string("a neighbourhood ") + collective_name(print & 0xffU);
+  if (purpose_of(print) != Purpose::users) return describe_own(print);
+  if (!is_collective(print)) return "no collective";
+  const std::uint32_t shift = (print & 0xffffU) >> kExact;
+  const std::uint64_t low = print & ((1U << kExact) - 1);
   const std::uint64_t bytes = shift == 0 ? low : low >> kPart << shift;
-  return in_capital(kCollectiveRows[(fingerprint >> 28) - 1].name) +
-         describe_arguments({fingerprint, (fingerprint >> 16) & 127U, bytes, shift == 0});
+  return in_capital(kCollectiveRows[(print >> 28) - 1].name) +
+         describe_arguments({print, (print >> 16) & 127U, bytes, shift == 0});
 }
 
 std::string describe_call(const wireup::CallRecord& call) {
   // Whatever a callback called in between.
-  if (purpose_of(call.fingerprint) == Purpose::finalize)
-    return describe_fingerprint(call.fingerprint);
+  if (purpose_of(call.fingerprint) == Purpose::finalize) return describe_print(call.fingerprint);
   const std::string function = call.function > 0 ? function_name(call.function - 1) : "";
   if (!is_collective(call.fingerprint))
-    return function.empty() ? describe_fingerprint(call.fingerprint) : function;
+    return function.empty() ? describe_print(call.fingerprint) : function;
   const char* name = kCollectiveRows[(call.fingerprint >> 28) - 1].name;
   // A call of another name that is served by this collective: their arguments differ.
   if (!function.empty() && !contains(function, name)) return function;
@@ -235,7 +234,7 @@ std::string difference_between(const wireup::CallRecord& a, const wireup::CallRe
   const auto inside = [](const wireup::CallRecord& call) {
     return is_collective(call.fingerprint)
                ? std::string(kCollectiveRows[(call.fingerprint >> 28) - 1].name)
-               : describe_fingerprint(call.fingerprint);
+               : describe_print(call.fingerprint);
   };
   const auto kind = [](const wireup::CallRecord& call) {
     return std::string((call.flags & kNonblocking) != 0 ? "nonblocking" : "blocking");

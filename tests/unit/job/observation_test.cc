@@ -68,10 +68,10 @@ control::SeenCall bcast(int root, int rank) {
   control::SeenCall call;
   call.context = 1;
   call.number = 7;
-  watch::FingerprintParts print;
+  watch::Print print;
   print.collective = 1;
   print.root = static_cast<std::uint32_t>(root);
-  call.fingerprint = watch::pack_fingerprint(print);
+  call.fingerprint = watch::pack_print(print);
   call.root = root;
   call.ranks = {rank};
   return call;

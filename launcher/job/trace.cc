@@ -23,7 +23,7 @@ std::string in_json(const std::string& text) {
 std::string arguments_of(const watch::Event& event) {
   if (event.detailed == 0) return "{}";
   std::string text = "{\"bytes\":" + std::to_string(event.bytes);
-  const bool collective = event.context % 2 == 1;  // comm/contexts.h
+  const bool collective = event.context % 2 == 1;  // comm/context_ids.h
   if (event.peer >= 0)
     text += (collective ? ",\"root\":" : ",\"peer\":") + std::to_string(event.peer);
   if (!collective && event.tag >= 0) text += ",\"tag\":" + std::to_string(event.tag);

@@ -19,13 +19,13 @@ constexpr std::int64_t kSurelyMs = 10'000;
 constexpr std::size_t kMostNamed = 8;  // processes in a command to type
 constexpr std::uint64_t kKeptBytes = 4 << 10;
 constexpr std::uint64_t kWorldContexts = 2;  // MPI_COMM_WORLD: messages and collectives
-constexpr std::uint64_t kOfGroups = 4;       // of ranks that have groups only (comm/context.h)
+constexpr std::uint64_t kOfGroups = 4;       // of ranks that have groups only (comm/runtime.h)
 
 std::string function_of(const control::SeenRank& seen) {
   return watch::function_name(static_cast<std::uint32_t>(seen.function - 1));
 }
 
-// Collectives have odd contexts (comm/contexts.h).
+// Collectives have odd contexts (comm/context_ids.h).
 bool is_collective(const control::SeenRank& seen) {
   return seen.function != 0 && seen.detailed && seen.context % 2 == 1;
 }

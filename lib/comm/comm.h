@@ -15,7 +15,7 @@
 #include "base/object.h"
 #include "base/result.h"
 #include "coll/coll.h"
-#include "comm/contexts.h"
+#include "comm/context_ids.h"
 #include "comm/create.h"
 #include "comm/group.h"
 #include "comm/topology.h"
@@ -30,7 +30,7 @@ class Errhandler;
 // A request as users see it: send, receive, collective (also composed of several).
 class Request;
 
-class Runtime;  // what all communicators of a process share; context.h
+class Runtime;  // what all communicators of a process share; runtime.h
 
 class Communicator final : public GatedObject {
  public:
@@ -45,7 +45,7 @@ class Communicator final : public GatedObject {
   bool is_first() const { return first_; }  // my group stands before the remote one, for all alike
   const Group& peers() const { return *peers_; }             // whom ranks in messages mean
   std::uint32_t context() const { return number_.context; }  // point-to-point
-  std::uint64_t birth() const { return number_.birth; }      // contexts.h
+  std::uint64_t birth() const { return number_.birth; }      // context_ids.h
   std::uint32_t coll_context() const { return number_.context + 1; }
   int peer(int rank) const { return peers_->at(rank); }  // rank in the job
   Runtime& runtime() const { return *runtime_; }

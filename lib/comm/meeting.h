@@ -8,7 +8,7 @@
 #include <span>
 
 #include "coll/coll.h"
-#include "comm/context.h"
+#include "comm/runtime.h"
 #include "watch/calls.h"
 
 namespace tutti::comm {

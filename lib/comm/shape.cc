@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "comm/context.h"
+#include "comm/runtime.h"
 #include "comm/fingerprint.h"
 
 namespace tutti::comm {

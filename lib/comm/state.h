@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/context.h"
+#include "comm/runtime.h"
 #include "comm/gpu/calls.h"
 #include "comm/shape.h"
 #include "comm/widened.h"

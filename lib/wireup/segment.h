@@ -79,7 +79,7 @@ struct WatchRecord {
 
 // A collective call, as the other members must make it too (watch/calls.h says what is what).
 struct CallRecord {
-  std::uint64_t birth;    // of the communicator (comm/contexts.h), and
+  std::uint64_t birth;    // of the communicator (comm/context_ids.h), and
   std::int32_t first;     // its first member: together they name it in this job for good
   std::uint32_t context;  // of its collectives; for words
   std::uint64_t number;   // among its calls of this kind, from 1; 0: nothing is here

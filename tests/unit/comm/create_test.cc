@@ -2,7 +2,7 @@
 #include <thread>
 
 #include "comm/agree.h"
-#include "comm/context.h"
+#include "comm/runtime.h"
 #include "comm/meeting.h"
 #include "reference.h"
 

@@ -16,7 +16,7 @@
 
 #include "base/knobs.h"
 #include "comm/comm.h"
-#include "comm/contexts.h"
+#include "comm/context_ids.h"
 #include "delegate/delegate.h"
 #include "delegate/gpu_library.h"
 #include "engine/engine.h"

@@ -117,7 +117,12 @@ struct alignas(kCacheLine) LocalRecord {
   std::atomic<std::uint32_t> wake_word;  // futex word: bumped by whoever wakes
   std::int32_t pid;                      // 0 until the rank has joined; for process_vm_readv
   std::atomic<std::uint32_t> state;      // RankState
-  std::uint64_t first_contact[4];        // spare for the shm transport
+  // What neighbours ask before they trust a way of the kernel's to this process (transport/wake.h,
+  // transport/shm/single_copy.cc).
+  std::uint64_t probe_address;  // of a word in that rank's memory
+  std::uint64_t probe_value;    // what the word holds; 0: not there yet
+  std::uint64_t has_barriers;   // 1: membarrier works in that rank
+  std::uint64_t pid_namespace;  // the one that its process id belongs to
   // Line 1: watch record.
   alignas(kCacheLine) WatchRecord watch;
   alignas(kCacheLine) RecentCalls recent;

@@ -25,8 +25,6 @@
 
 namespace tutti::comm {
 
-// What to do with an error on a communicator (MPI 5.0, 9.3). The bindings interpret it.
-class Errhandler;
 // A request as users see it: send, receive, collective (also composed of several).
 class Request;
 
@@ -260,7 +258,7 @@ void wait(Runtime& runtime, Request& request);
 // The same while no request fails: false once the number of those that did is not `failures`.
 bool wait(Runtime& runtime, Request& request, std::uint64_t failures);
 std::uint64_t failures(const Runtime& runtime);
-// One round of progress when nothing of `requests` is done; used by the test and wait families.
+// One round of progress; used by the test and wait families while nothing of theirs is done.
 int progress(Runtime& runtime);           // events handled
 int progress_or_yield(Runtime& runtime);  // the same for calls that may not wait
 void idle(Runtime& runtime);              // nothing moved: poll, yield or sleep

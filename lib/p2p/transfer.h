@@ -115,11 +115,11 @@ struct alignas(kCacheLine) Transfer final : Pending, MatchNode {
 
   // Of its data frames: those of a bulk link may overtake each other.
   std::uint8_t data_flags() const { return by_bulk > 0 ? kWantsTaken : std::uint8_t{0}; }
-  // Of a receive that reads: what it reads is a window (device_pieces.cc).
   // A receive that waits for its own device: its sender was asked for nothing yet (start_move).
   bool waits_to_move() const {
     return phase == Phase::getting && packed == 0 && source_memory == nullptr;
   }
+  // Of a receive that reads: what it reads is a window (device_pieces.cc).
   bool is_in_pieces() const { return (key_flags & kPacked) != 0 && total > kWindow; }
   // Bytes that it reads next.
   std::uint64_t piece() const {

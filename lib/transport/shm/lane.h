@@ -16,7 +16,7 @@
 // A long payload may be lent instead of copied out (lent.h): its room, and that of what comes
 // behind it, is the writer's again when the loan has ended. Lines are not held up by that.
 //
-// Both ends are plain single-threaded objects; everything shared is in the two atomics below.
+// Both ends are plain single-threaded objects; what they share is in LaneLine and LaneCounters.
 #pragma once
 
 #include <algorithm>
@@ -217,7 +217,7 @@ class Reader {
         lender_(lender) {}
 
   bool has_frame() const {
-    // acquire: pairs with the release in try_write.
+    // acquire: pairs with the release in publish.
     return static_cast<std::uint32_t>(next_->control.load(std::memory_order_acquire) >> 32) == lap_;
   }
 

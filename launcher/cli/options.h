@@ -171,10 +171,10 @@ Result<void> bind_as(Draft& draft, const Given&) {
 
 // placement.cc
 Result<void> map_by(Draft& draft, const Given& given);
-Result<void> ranks_per_object(Draft& draft, const Given& given);
 Result<void> rank_by(Draft& draft, const Given& given);
 Result<void> bind_to(Draft& draft, const Given& given);
 // counts.cc
+Result<void> ranks_per_object(Draft& draft, const Given& given);
 Result<void> ranks(Draft& draft, const Given& given);
 Result<void> ranks_per_node(Draft& draft, const Given& given);
 Result<void> ranks_per_package(Draft& draft, const Given& given);
@@ -212,13 +212,13 @@ Result<void> search_path(Draft& draft, const Given& given);
 Result<void> app_prefix(Draft& draft, const Given& given);
 Result<void> working_directory(Draft& draft, const Given& given);
 Result<void> shared_working_directory(Draft& draft, const Given& given);
+Result<void> tcp_links(Draft& draft, const Given& given);
+Result<void> costs(Draft& draft, const Given& given);
 // mca.cc, files.cc
 Result<void> mca(Draft& draft, const Given& given);
 Result<void> runtime_options(Draft& draft, const Given& given);
 Result<void> slurm_mpi(Draft& draft, const Given& given);
 Result<void> tune(Draft& draft, const Given& given);
-Result<void> tcp_links(Draft& draft, const Given& given);
-Result<void> costs(Draft& draft, const Given& given);
 Result<void> app_file(Draft& draft, const Given& given);
 Result<void> multi_prog(Draft& draft, const Given& given);
 // outputs.cc
@@ -247,7 +247,6 @@ Result<void> hostfile(Draft& draft, const Given& given);
 Result<void> virtual_hosts(Draft& draft, const Given& given);
 Result<void> link_rate(Draft& draft, const Given& given);
 Result<void> link_delay(Draft& draft, const Given& given);
-Result<void> this_machine(Draft& draft, const Given& given);
 Result<void> launch_agent(Draft& draft, const Given& given);
 Result<void> agent_args(Draft& draft, const Given& given);
 Result<void> launcher(Draft& draft, const Given& given);
@@ -304,7 +303,7 @@ Result<void> finish_torch(Draft& draft, const std::string& tool);
 Result<void> read_programs(Draft& draft);
 // outputs.cc: srun's letters to ours: %t rank, %n host number, %N host, %j and %J job, %s step.
 std::string ours_of_slurm(const std::string& pattern);
-// Takes out what only the launcher can say (wireup::kLaunchersOwn); returns the names.
+// variables.cc: takes out what only the launcher can say (wireup::kLaunchersOwn); returns the names.
 std::vector<std::string> drop_launchers_own(std::vector<EnvChange>& changes);
 
 }  // namespace tutti::launch::cli

@@ -104,13 +104,6 @@ class Ranks {
   bool read_output(RankProcess& rank, int stream);
   void read_waiting(RankProcess& rank, int stream);
   void read_rest(RankProcess& rank, int stream);
-  bool writes_on() const;
-  static bool waits(const RankProcess& rank, int stream);
-  void tell_unwritten();
-  void tell_left_behind();
-  void linger();
-  void finish_files();
-  bool has_time(const RankProcess& rank, int stream) const;
   void show(RankProcess& rank, int stream, Parts&& parts);
   void show_part(RankProcess& rank, int stream, std::string&& text, bool more);
   void on_file(RankProcess& rank, int stream, int error);
@@ -120,6 +113,15 @@ class Ranks {
   void show_piece_soon();
   void write_input();
   std::size_t write_input_to(RankProcess& rank, std::size_t offset);
+
+  // linger.cc
+  bool writes_on() const;
+  static bool waits(const RankProcess& rank, int stream);
+  void tell_unwritten();
+  void tell_left_behind();
+  void linger();
+  void finish_files();
+  bool has_time(const RankProcess& rank, int stream) const;
 
   // talk.cc
   void hear_of_exec(RankProcess& rank);

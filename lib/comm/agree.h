@@ -21,7 +21,7 @@ Code greatest(Communicator& comm, std::span<std::int64_t> numbers);
 Code odd_bits(Communicator& comm, std::int64_t& word);
 // The reason of a call that cannot be made, before what members agree on says it of its own.
 Code explain_failure(Communicator& comm, const Error& error);
-// Makes the communicator of that number; its members settle.
+// create.cc: makes the communicator of that number; its members settle.
 Result<CommRef> finish(Runtime& runtime, GroupRef group, Number number);
 CommRef finish_inter(Runtime& runtime, const IntercommGroups& sides, Number number);
 

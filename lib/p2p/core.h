@@ -219,7 +219,6 @@ class Core final : public transport::Sink {
   BulkLink* bulk_path(PeerState& to, const Transfer& transfer);
   std::optional<Path> data_path(PeerState& to, const Transfer& transfer);
   int pump_data(Transfer* transfer);
-  void end_posting(Transfer* transfer);
   void end_sent(Transfer* transfer);
   void end_received(int from, const transport::FrameHeader& header, Transfer* transfer);
 
@@ -286,6 +285,7 @@ class Core final : public transport::Sink {
   void run_completions();
   int poll();
   int pump();
+  void end_posting(Transfer* transfer);
   int pump_or_keep();
   int flush(PeerState& peer);
   void flush_or_keep(PeerState& peer);

@@ -69,6 +69,7 @@ class NcclTeam final : public GpuTeam {
   ncclResult_t put_pieces(const GpuCall& call, CUstream stream);
   // What is left to do in the stream behind it.
   CUresult end_scatter(const GpuCall& call, CUstream stream) const;
+
   // Whether NCCL has taken what it was given. Errors: it failed.
   Result<bool> has_taken();
   Result<void> check(ncclResult_t said, const char* what) const;

@@ -52,9 +52,9 @@ class GpuTeam {
   virtual void cancel(Code code) = 0;
   // Its members have agreed that it is over: nobody is told.
   virtual void abandon() = 0;
-  // Its calls end with an error from now on: here, or (as far as is known) with another member.
-  virtual bool is_broken() = 0;
-  virtual Code failure() const = 0;  // as is_broken() found it
+  // Looks whether it still works. True: its calls end with an error from now on: here, or (as far as is known) with another member.
+  virtual bool check_broken() = 0;
+  virtual Code failure() const = 0;  // as check_broken() found it
 };
 
 // Memory on a GPU, of ours.

@@ -116,8 +116,8 @@ void Core::pack_ahead(Transfer* transfer, std::size_t most) {
   }
 }
 
-// A message that goes in one frame: whether it is there to be posted, or has failed.
-bool Core::is_packed(Transfer* transfer) {
+// Has a message packed that goes in one frame; whether it is there to be posted, or has failed.
+bool Core::pack_whole(Transfer* transfer) {
   if (transfer->total == 0) return true;
   transfer->moved = 0;
   pack_ahead(transfer, transfer->total);

@@ -172,7 +172,7 @@ class Core final : public transport::Sink {
   void forget_copy(Transfer* transfer);
   void end_copy(Transfer* transfer, Bounce* bounce, bool ok);
   void pack_ahead(Transfer* transfer, std::size_t most);
-  bool is_packed(Transfer* transfer);
+  bool pack_whole(Transfer* transfer);
   int pump_bounces(PeerState& to, Path path, Transfer* transfer);
   std::byte* place_bounce(Transfer* transfer, std::size_t bytes);
   static bool is_reading(const Transfer& transfer, std::span<const std::byte> payload);

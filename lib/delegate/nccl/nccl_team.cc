@@ -289,7 +289,7 @@ Result<void> NcclTeam::look_at_others() {
   return has_heard_ ? Result<void>(fail(Code::other, kAnotherFailed)) : Result<void>{};
 }
 
-bool NcclTeam::is_broken() {
+bool NcclTeam::check_broken() {
   if (broken_ == Code::ok && life_->is_over()) {  // and NCCL's communicator with it
     const std::scoped_lock hold(mutex_);
     comm_ = nullptr;

@@ -40,7 +40,7 @@ class NcclTeam final : public GpuTeam {
   Result<void> enqueue(const GpuCall& call, void* stream) override;
   void cancel(Code code) override;
   void abandon() override;
-  bool is_broken() override;
+  bool check_broken() override;
   Code failure() const override { return broken_; }
 
  private:

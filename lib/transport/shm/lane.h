@@ -151,7 +151,7 @@ class Writer {
 
  private:
   bool starve() {
-    // Written once: the line stays with us until the reader clears it. Pairs with has_starved.
+    // Written once: the line stays with us until the reader clears it. Pairs with take_starved.
     if (counters_->starving.load(std::memory_order_relaxed) == 0)
       counters_->starving.store(1, std::memory_order_relaxed);
     return false;
@@ -245,7 +245,7 @@ class Reader {
   void take_back(std::uint32_t number);
 
   // True once after the writer found the lane full: it may sleep until it is woken.
-  bool has_starved() {
+  bool take_starved() {
     if (counters_->starving.load(std::memory_order_relaxed) == 0) return false;
     counters_->starving.store(0, std::memory_order_relaxed);
     return true;

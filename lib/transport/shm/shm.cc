@@ -160,7 +160,7 @@ class ShmTransport final : public Transport, public Lender {
     for (Reader& reader : hot_) {
       if (reader.from() != from) continue;
       reader.take_back(static_cast<std::uint32_t>(number));
-      if (reader.has_starved()) wake_writer(from);
+      if (reader.take_starved()) wake_writer(from);
     }
   }
 
@@ -175,7 +175,7 @@ class ShmTransport final : public Transport, public Lender {
         break;
       }
     } while (++taken < limit && reader.has_frame());
-    if (reader.has_starved()) [[unlikely]]
+    if (reader.take_starved()) [[unlikely]]
       wake_writer(reader.from());
     return taken;
   }

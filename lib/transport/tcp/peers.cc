@@ -248,7 +248,7 @@ void Peers::tick() {
         continue;
       }
       if (each->attempt->is_short()) tell_of_shortage(*each);
-      if (each->attempt->is_long_without_answer(now))
+      if (each->attempt->take_complaint(now))
         log::warn(explain(*each, "does not answer by tcp: " + each->attempt->reasons() +
                                      "; it lives, so this goes on; if it should not last, see "
                                      "what stands between the hosts (prun --check)")

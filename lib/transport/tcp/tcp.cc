@@ -95,7 +95,7 @@ class TcpTransport final : public Transport {
     const TrueWhile until_end(inside_);
     int events = peers_.take_again();
     if (peers_.has_hot()) events += peers_.pull_hot();
-    if (events == 0 && is_due()) events += serve();
+    if (events == 0 && take_turn()) events += serve();
     return events;
   }
 
@@ -110,7 +110,7 @@ class TcpTransport final : public Transport {
   }
 
  private:
-  bool is_due() {
+  bool take_turn() {
     if (must_serve_) return true;
     if (peers_.has_hot()) return ++skipped_ >= kServeEvery;
     return now_ns() - served_ns_ >= kServeEveryNs;

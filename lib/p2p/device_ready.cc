@@ -18,7 +18,7 @@ namespace tutti::p2p {
 
 void DeviceReads::await_data(PeerState& from, Transfer* transfer) {
   transfer->phase = Phase::awaiting;
-  transfer->key_flags &= static_cast<std::uint8_t>(~kNotYet);
+  transfer->key_flags &= static_cast<std::uint8_t>(~kDataNotYet);
   core_.queue_control(from, Kind::awaited, 0, cookie_of(transfer->remote, transfer->id));
 }
 

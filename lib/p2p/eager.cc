@@ -168,7 +168,7 @@ bool Core::post_eager(PeerState& peer, Transfer* transfer, bool is_charged) {
       header_of(Kind::eager, {transfer->context, transfer->source, transfer->tag, 0}, peer);
   header.length = bytes;
   header.flags = flags_of(transfer->gave_up);
-  if (confirms) header.flags |= is_charged ? kWantsTaken : kWantsTaken | kFree;
+  if (confirms) header.flags |= is_charged ? kWantsTaken : kWantsTaken | kFreeEager;
   if (confirms) transfer->is_asked_back = false;
   if (transfer->mode != Mode::synchronous && !is_charged) header.flags |= kUntilKept;
   const std::uint32_t number = next_number(peer);

@@ -48,7 +48,7 @@ bool Core::post_offer(PeerState& peer, Transfer* transfer) {
   if (is_of_device && !key.empty()) {
     if (transfer->total > kMostDeviceKept) header.flags = 0;
     header.flags |= transfer->scratch == nullptr ? kOfDevice : kOfDevice | kPacked;
-    if (transfer->waits_exposed) header.flags |= kNotYet;
+    if (transfer->waits_exposed) header.flags |= kDataNotYet;
   }
   const std::uint32_t cost = key_cost_of(key.size());
   peer.credit -= cost;
@@ -103,7 +103,7 @@ void Core::note_offer(Transfer* transfer, const transport::FrameHeader& header,
   transfer->remote = high_of(header.cookie);
   transfer->moved = 0;
   transfer->key.assign(key.begin(), key.end());
-  transfer->key_flags = header.flags & (kOfDevice | kPacked | kNotYet);
+  transfer->key_flags = header.flags & (kOfDevice | kPacked | kDataNotYet);
 }
 
 void Core::answer(Transfer* transfer) {
@@ -113,7 +113,7 @@ void Core::answer(Transfer* transfer) {
   if (transfer->failure != Code::ok) return give_up(from, transfer);  // its context was cancelled
   const bool is_own = transfer->peer == wireup_.rank() && transfer->total > 0;
   if (is_own && start_own_copy(transfer)) return;
-  if ((transfer->key_flags & kNotYet) != 0) return DeviceReads(*this).await_data(from, transfer);
+  if ((transfer->key_flags & kDataNotYet) != 0) return DeviceReads(*this).await_data(from, transfer);
   if (transfer->total > 0 && !transfer->key.empty() && start_get(from, transfer)) return;
   if (start_move(from, transfer)) return;
   grant(from, transfer);

@@ -23,7 +23,6 @@ Code odd_bits(Communicator& comm, std::int64_t& word);
 Code explain_failure(Communicator& comm, const Error& error);
 // create.cc: makes the communicator of that number; its members settle.
 Result<CommRef> finish(Runtime& runtime, GroupRef group, Number number);
-CommRef finish_inter(Runtime& runtime, const IntercommGroups& sides, Number number);
 
 // How the two sides of an intercommunicator reach each other before there is one.
 struct Leaders {

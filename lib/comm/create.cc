@@ -75,7 +75,7 @@ Result<CommRef> split_inter(Communicator& comm, const std::vector<Member>& membe
                              part_of(all.subspan(first), color, joint)};
   if (parts[0]->size() == 0 || parts[1]->size() == 0) return nobody(comm.runtime(), number);
   const int mine = comm.is_first() ? 0 : 1;
-  return finish_inter(comm.runtime(), {parts[mine], parts[1 - mine], comm.is_first()}, number);
+  return CommMaker::make_inter(comm.runtime(), {parts[mine], parts[1 - mine], comm.is_first()}, number);
 }
 
 // The group that the other side of an intercommunicator gave.
@@ -130,15 +130,11 @@ Result<CommRef> finish(Runtime& runtime, GroupRef group, Number number) {
   return made;
 }
 
-CommRef finish_inter(Runtime& runtime, const IntercommGroups& sides, Number number) {
-  return CommMaker::make_inter(runtime, sides, number);
-}
-
 Result<CommRef> dup(Communicator& comm) {
   Runtime& runtime = comm.runtime();
   TUTTI_TRY(number, agree_over(comm));
   if (comm.is_inter())
-    return finish_inter(runtime, {comm.group_ref(), comm.remote_ref(), comm.is_first()}, number);
+    return CommMaker::make_inter(runtime, {comm.group_ref(), comm.remote_ref(), comm.is_first()}, number);
   TUTTI_TRY(made, finish(runtime, comm.group_ref(), number));
   made->topology = comm.topology;
   force(*made, comm.forced());
@@ -164,7 +160,7 @@ Result<CommRef> create(Communicator& comm, const Group& group) {
   const bool empty = group.size() == 0 || (remote && remote->size() == 0);
   if (empty || group.rank_of(runtime.rank()) == kUndefined) return nobody(runtime, number);
   GroupRef own = GroupRef::adopt(new Group(group.members()));
-  if (remote) return finish_inter(runtime, {own, remote, comm.is_first()}, number);
+  if (remote) return CommMaker::make_inter(runtime, {own, remote, comm.is_first()}, number);
   return finish(runtime, own, number);
 }
 

@@ -158,7 +158,7 @@ Result<CommRef> try_join(const Meeting& local, const Leaders& leaders, GroupRef 
                         pause_of(runtime)));
   const int my_leader = mine->at(leaders.local);
   const bool first = my_leader < heard.word.leader;
-  return finish_inter(runtime, {std::move(mine), heard.group, first}, number);
+  return CommMaker::make_inter(runtime, {std::move(mine), heard.group, first}, number);
 }
 
 Result<CommRef> join(const Meeting& local, const Leaders& leaders, GroupRef mine,

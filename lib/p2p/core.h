@@ -305,6 +305,10 @@ class Core final : public transport::Sink {
   template <class IsOver>
   bool see_to(const IsOver& is_over, std::int64_t patience_ns);
 
+  void tell(const Happening& what) {
+    if (const Observer observer = observer_.load(std::memory_order_relaxed)) observer(what);
+  }
+
   wireup::Wireup& wireup_;
   const Knobs knobs_;
   OtherCalls other_calls_;
@@ -332,9 +336,6 @@ class Core final : public transport::Sink {
   LossHook loss_hook_;
   bool is_completing_ = false, is_closed_ = false, has_given_up_ = false;
   bool warned_any_source_ = false;
-  void tell(const Happening& what) {
-    if (const Observer observer = observer_.load(std::memory_order_relaxed)) observer(what);
-  }
   types::Devices devices_;
   std::uint32_t copies_ = 0;         // that devices have not ended
   std::uint64_t arrived_bytes_ = 0;  // in blocks of ours, on their way into a device's memory

@@ -28,7 +28,7 @@
 
 namespace tutti::wireup {
 
-inline constexpr std::uint32_t kSegmentVersion = 13;
+inline constexpr std::uint32_t kSegmentVersion = 14;
 inline constexpr std::size_t kAddressBytes = 228;
 inline constexpr std::size_t kHostNameBytes = 64;
 
@@ -39,7 +39,6 @@ enum class SleepState : std::uint32_t { awake, futex, doorbell };
 struct HostRecord {
   char name[kHostNameBytes];  // as the launcher says, zero-terminated
   std::uint32_t local_ranks;
-  std::uint32_t reserved[3];
 };
 
 // Where a rank is; constant from the start.

@@ -5,10 +5,13 @@
 // transports have returned. So a link is never entered twice, and a receive that completes
 // inside a send to oneself is nothing special.
 //
-//   try_send, send -> eager.cc ----> Link::try_post        eager.cc, rendezvous.cc  protocols
-//   recv, recv_now -> receive.cc -> match.h                peers.cc      routes, links, losses
-//   on_frame -> deliver.cc -> match.h                      progress.cc   pump, wait, complete
-//   give_to_self -> itself.cc -> match.h    frames.cc, copies.cc  the rarer kinds; devices
+//   try_send, send -> eager.cc   -> Link::try_post
+//   recv, recv_now -> receive.cc -> match.h
+//   on_frame       -> deliver.cc -> match.h
+//   give_to_self   -> itself.cc  -> match.h
+//
+// Protocols are in eager.cc and rendezvous.cc; routes, links and losses in peers.cc; pump, wait and
+// complete in progress.cc; the rarer kinds of frames in frames.cc; devices in copies.cc.
 #pragma once
 
 #include <array>
@@ -308,7 +311,6 @@ class Core final : public transport::Sink {
   void tell(const Happening& what) {
     if (const Observer observer = observer_.load(std::memory_order_relaxed)) observer(what);
   }
-
   wireup::Wireup& wireup_;
   const Knobs knobs_;
   OtherCalls other_calls_;

@@ -58,10 +58,11 @@ struct RankRecord {
 };
 static_assert(sizeof(RankRecord) % 4 == 0);
 
-// Bits of WatchRecord::asked: who is inside of the library, while a GPU's streams hold calls, waits
-// for an answer of the driver of that; by a function that is known to have none before those
-// streams go on. Above them each question counts one.
-inline constexpr std::uint64_t kAsks = 1, kIsBarred = 2, kQuestion = 4;
+// What WatchRecord::asked holds, of a rank that has calls in a GPU's streams and asks the driver
+// something from inside of the library (enqueue/silence.cc).
+inline constexpr std::uint64_t kAsks = 1;      // bit: it waits for the answer
+inline constexpr std::uint64_t kIsBarred = 2;  // bit: none comes before those streams go on
+inline constexpr std::uint64_t kQuestion = 4;  // unit of the rest: how many it has asked so far
 
 // What a rank is in, written by the rank, read by the daemon.
 struct WatchRecord {

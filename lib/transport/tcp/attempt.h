@@ -29,7 +29,7 @@ class Attempt {
   struct Whom {
     int rank;
     int rail = 0;
-    // Its sockets are descriptors below this one: others are kept.
+    // Its sockets are descriptors below this one: those from it on are for others.
     std::int64_t below = std::numeric_limits<std::int64_t>::max();
   };
   Attempt(const Identity& own, Whom peer, std::vector<SocketAddress> candidates, Poller& poller,

@@ -132,7 +132,7 @@ Slot& Peers::wish_rail(int rank, int rail) {
   return further;
 }
 
-std::int64_t Peers::kept_from(int rail) const {
+std::int64_t Peers::rail_fd_limit(int rail) const {
   if (rail == 0) return std::numeric_limits<std::int64_t>::max();
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
@@ -168,7 +168,7 @@ void Peers::begin(Slot& slot) {
   unsettled_.push_back(
       &slot);  // first: what the attempt lacks memory for is tried by the next wish
   slot.attempt =
-      std::make_unique<Attempt>(own_, Attempt::Whom{slot.rank, slot.rail, kept_from(slot.rail)},
+      std::make_unique<Attempt>(own_, Attempt::Whom{slot.rank, slot.rail, rail_fd_limit(slot.rail)},
                                 order_candidates(this->slot(slot.rank).theirs, interfaces_,
                                                  static_cast<std::size_t>(slot.rail)),
                                 poller_, [this, rank = slot.rank] { return lives(rank); });
@@ -186,7 +186,7 @@ void Peers::welcome(Guest guest) {
   Slot& from = slot(guest.handshake.peer(), guest.handshake.rail());
   // It has a link already, or none any more: this one closes.
   if (from.stream || from.is_over || slot(from.rank).is_over) return;
-  if (guest.fd.get() >= kept_from(from.rail)) {
+  if (guest.fd.get() >= rail_fd_limit(from.rail)) {
     if (!from.attempt) give_up(from, Shortage::here);
     return;
   }

@@ -79,7 +79,7 @@ class Peers {
   void tick();
   void tell_of_shortage(const Slot& slot);
   void end_without_descriptors();
-  std::int64_t kept_from(int rail) const;  // descriptors from this one on
+  std::int64_t rail_fd_limit(int rail) const;  // the lowest descriptor that it may not take
   static bool is_in_vain(const Slot& wish);
   enum class Shortage : std::uint8_t { here, there };
   void give_up(Slot& rail, Shortage of_files);

@@ -9,7 +9,6 @@
 //   recv, recv_now -> receive.cc -> match.h
 //   on_frame       -> deliver.cc -> match.h
 //   give_to_self   -> itself.cc  -> match.h
-//
 // Protocols are in eager.cc and rendezvous.cc; routes, links and losses in peers.cc; pump, wait and
 // complete in progress.cc; the rarer kinds of frames in frames.cc; devices in copies.cc.
 #pragma once

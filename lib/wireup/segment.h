@@ -52,8 +52,9 @@ struct RankPlace {
 struct RankRecord {
   std::atomic<std::uint32_t> ready;
   std::uint32_t address_bytes;
-  // Of its process, set by daemons: 1: it ended without finalizing; it ended behind that.
-  std::atomic<std::uint32_t> gone, left;
+  // Of its process, set by daemons.
+  std::atomic<std::uint32_t> gone;  // 1: it ended without finalizing; release, acquire by readers
+  std::atomic<std::uint32_t> left;  // 1: it ended behind that; relaxed
   std::byte address[kAddressBytes];
 };
 static_assert(sizeof(RankRecord) % 4 == 0);

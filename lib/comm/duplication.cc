@@ -20,7 +20,7 @@ class Duplication {
       : comm_(CommRef::share(&comm)),
         made_(CommRef::share(&made)),
         request_(request),
-        tag_(comm.state().next_tag(Communicator::State::Kind::other)) {}
+        tag_(comm.state().next_tag(Communicator::State::Kind::nonblocking)) {}
 
   void begin() {
     if (members().size() == 1) {

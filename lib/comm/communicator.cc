@@ -76,7 +76,7 @@ bool holds_whole_host(const Communicator& comm) {
 }  // namespace
 
 RuntimePtr open_runtime(const Ground& ground) {
-  ground.endpoint->set_fingerprint_text(&describe_fingerprint);
+  ground.endpoint->set_fingerprint_text(&watch::describe_fingerprint);
   RuntimePtr runtime(new Runtime(ground));
   for (const std::uint32_t context : {kWorldContext, kSelfContext, kMeetingContext})
     runtime->contexts.take(context);
@@ -102,7 +102,7 @@ delegate::Waiting Runtime::waiting() {
     begins ? waiter.begin_unsignalled() : waiter.end_unsignalled();
   };
   waiting.self = this;
-  waiting.describe = &describe_fingerprint;
+  waiting.describe = &watch::describe_fingerprint;
   waiting.explain = [](void* self, std::string why, delegate::FailureCause cause) {
     using delegate::FailureCause;
     const bool is_theirs =

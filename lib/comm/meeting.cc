@@ -68,7 +68,7 @@ Meeting::Planned Meeting::plan(coll::RankCall call, const char* algorithm,
   binding.context = place_.context;
   binding.tag = place_.tag;
   const Count bytes = binding.type == nullptr ? words.count : words.count * binding.type->size();
-  binding.fingerprint = watch::own_print(
+  binding.fingerprint = watch::mark_own(
       purpose_, fingerprint_of(call.collective, binding.op, call.root, bytes, binding.type));
   binding.rank = rank_;
   binding.peers = members_;

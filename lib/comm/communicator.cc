@@ -262,7 +262,7 @@ Result<void> settle(Communicator& comm) {
     Runtime& runtime = comm.runtime();
     const Meeting meeting(runtime, comm.group().members(),
                           {comm.coll_context(), comm.state().next_tag()});
-    const Code code = meeting.tell(told_bytes(settled));
+    const Code code = meeting.bcast(told_bytes(settled));
     if (code != Code::ok)
       return fail(code,
                   "members could not settle a new communicator: " + runtime.endpoint.loss_text());

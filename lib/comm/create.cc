@@ -23,7 +23,7 @@ Code gather_colors(Communicator& comm, int color, int key, Colors& all) {
     const Meeting meeting = meeting_on(comm);
     all.resize(static_cast<std::size_t>(meeting.size()));
     all[static_cast<std::size_t>(meeting.rank())] = {color, key};
-    return meeting.gather(std::as_writable_bytes(std::span(all)));
+    return meeting.allgather(std::as_writable_bytes(std::span(all)));
   }
   all.resize(static_cast<std::size_t>(comm.size()));
   all[static_cast<std::size_t>(comm.rank())] = {color, key};
@@ -121,7 +121,7 @@ Result<Number> agree_at(Runtime& runtime, const Meeting& meeting) {
   if (meeting.size() == 1) return runtime.contexts.take_alone();
   return runtime.contexts.agree(
       {meeting.place().context, meeting.place().tag},
-      [&meeting](ContextIds::Values& v) { return meeting.maximum(v); }, pause_of(runtime));
+      [&meeting](ContextIds::Values& v) { return meeting.allreduce_max(v); }, pause_of(runtime));
 }
 
 Result<CommRef> finish(Runtime& runtime, GroupRef group, Number number) {

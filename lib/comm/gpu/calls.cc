@@ -142,7 +142,7 @@ Code compare_sizes(Communicator& comm, const GpuCall& said) {
     if (const Count bytes = said.takes[peer].bytes; bytes > 0) marks ^= mark_of(peer, me, bytes);
   }
   auto word = static_cast<std::int64_t>(marks);
-  if (const Code code = odd_bits(comm, word); code != Code::ok) return code;
+  if (const Code code = allreduce_xor(comm, word); code != Code::ok) return code;
   if (word == 0) return Code::ok;
   comm.runtime().reason = {"two members say different sizes of a block that goes between them",
                            true};

@@ -24,7 +24,7 @@ Obstacle obstacle(Communicator& comm, const StreamPlace& place, const GpuTurn& t
 Code keep_team(Communicator& comm, const StreamPlace& place) {
   GpuCalls& calls = *comm.state().gpu_calls;
   std::int64_t refused = calls.team->can_enqueue(place.stream) ? 0 : 1;
-  if (const Code code = greatest(comm, std::span(&refused, 1)); code != Code::ok) return code;
+  if (const Code code = allreduce_max(comm, std::span(&refused, 1)); code != Code::ok) return code;
   if (refused == 0)
     calls.streamed.emplace(comm.runtime(), calls.team, place.device, place.stream);
   else

@@ -34,7 +34,7 @@ Result<void> take_rooms(Communicator& comm, bool are_hosts) {
   GpuCalls& calls = *comm.state().gpu_calls;
   if (calls.levels.among) calls.levels.room = room_on(comm, calls.device, are_hosts);
   std::int64_t lack = calls.levels.among && calls.levels.room == nullptr ? 1 : 0;
-  if (const Code code = greatest(comm, std::span(&lack, 1)); code != Code::ok)
+  if (const Code code = allreduce_max(comm, std::span(&lack, 1)); code != Code::ok)
     return fail(code, "members could not agree on how to make a call of GPU memory");
   calls.levels.have_rooms = lack == 0;
   return {};

@@ -149,7 +149,7 @@ Code ByLevels::run_stage(const LevelStage& stage, Code code) {
 
 Code ByLevels::step(Code code, CollCall call) const {
   auto word = static_cast<std::int64_t>(code);
-  if (const Code lost = greatest(*on_, std::span(&word, 1)); lost != Code::ok) return lost;
+  if (const Code lost = allreduce_max(*on_, std::span(&word, 1)); lost != Code::ok) return lost;
   if (word != 0) return static_cast<Code>(word);
   call.root = root_;
   return run_within(*on_, call);

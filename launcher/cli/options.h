@@ -303,7 +303,8 @@ Result<void> finish_torch(Draft& draft, const std::string& tool);
 Result<void> read_programs(Draft& draft);
 // outputs.cc: srun's letters to ours: %t rank, %n host number, %N host, %j and %J job, %s step.
 std::string ours_of_slurm(const std::string& pattern);
-// variables.cc: takes out what only the launcher can say (wireup::kLaunchersOwn); returns the names.
+// variables.cc: takes out what only the launcher can say (wireup::kLaunchersOwn); returns the
+// names.
 std::vector<std::string> drop_launchers_own(std::vector<EnvChange>& changes);
 
 }  // namespace tutti::launch::cli

@@ -75,7 +75,8 @@ Result<CommRef> split_inter(Communicator& comm, const std::vector<Member>& membe
                              part_of(all.subspan(first), color, joint)};
   if (parts[0]->size() == 0 || parts[1]->size() == 0) return nobody(comm.runtime(), number);
   const int mine = comm.is_first() ? 0 : 1;
-  return CommMaker::make_inter(comm.runtime(), {parts[mine], parts[1 - mine], comm.is_first()}, number);
+  return CommMaker::make_inter(comm.runtime(), {parts[mine], parts[1 - mine], comm.is_first()},
+                               number);
 }
 
 // The group that the other side of an intercommunicator gave.
@@ -134,7 +135,8 @@ Result<CommRef> dup(Communicator& comm) {
   Runtime& runtime = comm.runtime();
   TUTTI_TRY(number, agree_over(comm));
   if (comm.is_inter())
-    return CommMaker::make_inter(runtime, {comm.group_ref(), comm.remote_ref(), comm.is_first()}, number);
+    return CommMaker::make_inter(runtime, {comm.group_ref(), comm.remote_ref(), comm.is_first()},
+                                 number);
   TUTTI_TRY(made, finish(runtime, comm.group_ref(), number));
   made->topology = comm.topology;
   force(*made, comm.forced());

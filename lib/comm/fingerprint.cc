@@ -34,8 +34,7 @@ std::uint32_t fingerprint_of(coll::Collective collective, const types::Op* op, i
 
 std::uint32_t own_fingerprint(const CollCall& call, int root, Count bytes,
                               const types::Datatype* type) {
-  return watch::mark_own(call.purpose,
-                          fingerprint_of(call.collective, call.op, root, bytes, type));
+  return watch::mark_own(call.purpose, fingerprint_of(call.collective, call.op, root, bytes, type));
 }
 
 std::uint32_t terms_of(coll::Collective collective, const types::Op* op,

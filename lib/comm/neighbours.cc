@@ -64,9 +64,8 @@ void bind_among(const Communicator& comm, const CollCall& call, const CallShape&
 
 }  // namespace
 
-const Form kNeighbours{
-    &shape_among, &prepare_among, &bind_among,
-    [](const CollCall& call, const CallShape&) {
+const CallSetting kNeighbours{
+    &shape_among, &prepare_among, &bind_among, [](const CollCall& call, const CallShape&) {
       return watch::neighbour_fingerprint(static_cast<std::uint32_t>(call.collective));
     }};
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "comm/runtime.h"
 #include "comm/gpu/calls.h"
+#include "comm/runtime.h"
 #include "comm/shape.h"
 #include "comm/widened.h"
 #include "delegate/delegate.h"

@@ -52,15 +52,16 @@ class GpuTeam {
   virtual void cancel(Code code) = 0;
   // Its members have agreed that it is over: nobody is told.
   virtual void abandon() = 0;
-  // Looks whether it still works. True: its calls end with an error from now on: here, or (as far as is known) with another member.
+  // Looks whether it still works. True: its calls end with an error from now on: here, or (as far
+  // as is known) with another member.
   virtual bool check_broken() = 0;
   virtual Code failure() const = 0;  // as check_broken() found it
 };
 
 // Memory on a GPU, of ours.
-class GpuRoom {
+class GpuBuffer {
  public:
-  virtual ~GpuRoom() = default;
+  virtual ~GpuBuffer() = default;
   virtual std::byte* at() const = 0;
   virtual bool is_lost() const = 0;  // the program has reset that GPU
 };
@@ -89,8 +90,8 @@ class GpuLibrary {
   // Waits for the other members. Errors: why this member is in none; the others' fail then, too.
   virtual Result<std::unique_ptr<GpuTeam>> make_team(wireup::Wireup& wireup, const Place& place,
                                                      const Waiting& waiting) = 0;
-  // Given back when nothing is under way in the room.
-  virtual Result<std::unique_ptr<GpuRoom>> take_room(int device, std::size_t bytes) = 0;
+  // Given back when nothing is under way in it.
+  virtual Result<std::unique_ptr<GpuBuffer>> take_buffer(int device, std::size_t bytes) = 0;
   // What this GPU is, wherever its process counts it: two members that say the same share it.
   virtual Result<std::array<std::byte, 16>> identity_of(int device) = 0;
 };

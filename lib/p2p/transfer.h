@@ -91,7 +91,7 @@ struct alignas(kCacheLine) Transfer final : Pending, MatchNode {
   Ways::Way way = Ways::frames;                                     // of one that is judged
   Core* core = nullptr;                                             // fixed
   std::uint32_t id = 0;                                             // fixed: its number in the pool
-  std::uint32_t remote = 0;                                         // the other side's id
+  std::uint32_t peer_id = 0;                                        // the other side's
   Pin pin;
   // Packed part of a non-contiguous message that did not fit in the link yet. Null: none.
   std::byte* staging = nullptr;

@@ -206,7 +206,8 @@ std::string describe_fingerprint(std::uint32_t print) {
 
 std::string describe_call(const wireup::CallRecord& call) {
   // Whatever a callback called in between.
-  if (purpose_of(call.fingerprint) == Purpose::finalize) return describe_fingerprint(call.fingerprint);
+  if (purpose_of(call.fingerprint) == Purpose::finalize)
+    return describe_fingerprint(call.fingerprint);
   const std::string function = call.function > 0 ? function_name(call.function - 1) : "";
   if (!is_collective(call.fingerprint))
     return function.empty() ? describe_fingerprint(call.fingerprint) : function;

@@ -93,7 +93,7 @@ Obstacle obstacle(Communicator& comm, const CollCall& call, const Whereabouts& w
   if (!where.in_order) return Obstacle::layout;
   if (library_of(comm.runtime()) == nullptr) return Obstacle::no_library;
   if (calls.team != nullptr && calls.team->check_broken()) return Obstacle::no_team;
-  if (calls.levels.room != nullptr && calls.levels.room->is_lost()) return Obstacle::no_team;
+  if (calls.levels.buffer != nullptr && calls.levels.buffer->is_lost()) return Obstacle::no_team;
   if (calls.is_planned && calls.device != where.device) return Obstacle::another_gpu;
   return turn.obstacle();
 }

@@ -86,8 +86,8 @@ Result<std::unique_ptr<StreamedCall>> StreamedCall::make(Communicator& comm, con
     return broken_promise(streamed);
   if (streamed.team->check_broken())
     return tutti::fail(streamed.team->failure(), "the library has failed on a member before");
-  remember(comm, Communicator::State::Kind::nonblocking, {said->said.fingerprint, 0, said->said.root},
-           said->said.block);
+  remember(comm, Communicator::State::Kind::nonblocking,
+           {said->said.fingerprint, 0, said->said.root}, said->said.block);
   return std::unique_ptr<StreamedCall>(
       new StreamedCall(streamed.team, streamed.stream, std::move(said)));
 }

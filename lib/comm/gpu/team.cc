@@ -79,8 +79,8 @@ Result<std::vector<Card>> show_cards(Communicator& comm, int device) {
     explain_gpus(comm, "GPU " + std::to_string(device) + ": " + gpu.error().text);
   mine.version = runtime.gpu_library->version();
   mine.refuses_sharing = runtime.gpus_not_shared ? 1 : 0;
-  if (const Code code =
-          meeting_on(comm, watch::Purpose::asks).allgather(std::as_writable_bytes(std::span(cards)));
+  if (const Code code = meeting_on(comm, watch::Purpose::asks)
+                            .allgather(std::as_writable_bytes(std::span(cards)));
       code != Code::ok)
     return fail(code, "members could not meet for a call of GPU memory");
   return cards;

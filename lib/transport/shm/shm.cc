@@ -196,12 +196,13 @@ class ShmTransport final : public Transport, public Lender {
   }
 
   [[gnu::noinline]] void add_lanes(std::size_t word, std::uint64_t senders) {
-    readers_.reserve(readers_.size() + static_cast<std::size_t>(std::popcount(senders & ~known_[word])));
+    readers_.reserve(readers_.size() +
+                     static_cast<std::size_t>(std::popcount(senders & ~known_[word])));
     for (std::uint64_t fresh = senders & ~known_[word]; fresh != 0; fresh &= fresh - 1) {
       const auto from = static_cast<std::uint32_t>(word * 64) +
                         static_cast<std::uint32_t>(std::countr_zero(fresh));
-      readers_.emplace_back(segment_.lane(from, local_of(wireup_)), LaneGeometry::of(segment_.header()),
-                        segment_.rank_of(from), this);
+      readers_.emplace_back(segment_.lane(from, local_of(wireup_)),
+                            LaneGeometry::of(segment_.header()), segment_.rank_of(from), this);
     }
     known_[word] = senders;
   }

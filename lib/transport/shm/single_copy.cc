@@ -51,8 +51,7 @@ SingleCopy::SingleCopy(const wireup::Segment& segment, std::uint32_t local, bool
     : segment_(segment), local_(local), word_(0), wanted_(wanted) {
   wireup::LocalRecord& own = segment_.local(local_);
   // relaxed: with ForeignLoad, which may look meanwhile.
-  std::atomic_ref(own.pid_namespace)
-      .store(own_pid_namespace(), std::memory_order_relaxed);
+  std::atomic_ref(own.pid_namespace).store(own_pid_namespace(), std::memory_order_relaxed);
   if (!wanted_) {
     reason_ = "TUTTI_SINGLE_COPY=off";
     return;

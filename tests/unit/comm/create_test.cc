@@ -2,8 +2,8 @@
 #include <thread>
 
 #include "comm/agree.h"
-#include "comm/runtime.h"
 #include "comm/meeting.h"
+#include "comm/runtime.h"
 #include "reference.h"
 
 namespace {

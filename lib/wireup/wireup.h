@@ -78,8 +78,8 @@ class Wireup {
   // Whoever waits for long calls it, whichever thread.
   virtual void look_for_ends() const {}
   // Hands a memory file to ranks of this host (`to`: ranks of the job; none: all of this host), or
-  // takes one that was. Its size is sealed. Errors name ranks and hosts, and why. (Ready, not called
-  // yet.)
+  // takes one that was. Its size is sealed. Errors name ranks and hosts, and why. (Ready, not
+  // called yet.)
   Result<Shared> share(int fd, std::span<const int> to = {});
   Result<UniqueFd> take(const ShareKey& key);
   // The same for what a GPU's driver has exported: no file to map, but to give to a driver. It is a

@@ -38,14 +38,13 @@ struct GpuCall {
 class GpuTeam {
  public:
   virtual ~GpuTeam() = default;
-  // Behind what the caller's default stream holds; the data are there when it is over. Members
-  // begin their calls in the same order.
-  virtual std::unique_ptr<TeamRun> begin(const GpuCall& call) = 0;
-  virtual Code run(const GpuCall& call) = 0;  // begins it and steps it to the end
+  // Behind what the caller's default stream holds; waits until the data are there. Members make
+  // their calls in the same order.
+  virtual Code run(const GpuCall& call) = 0;
   // Whether enqueue() can put calls into this stream (a CUstream).
   virtual bool can_enqueue(void* stream) const = 0;
   // Puts the call into such a stream, behind what is there; the stream tells when it has ended. By
-  // any thread while no begun call is under way, beside those who ask how the team is: waits for
+  // any thread while no such call is under way, beside those who ask how the team is: waits for
   // the stream to take it, and for nothing of ours. Errors: the team has failed, or this call.
   virtual Result<void> enqueue(const GpuCall& call, void* stream) = 0;
   // Ends the calls that are not over, and all later ones, with this code; the other members', too.

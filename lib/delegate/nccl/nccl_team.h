@@ -34,7 +34,6 @@ class NcclTeam final : public GpuTeam {
   // Meets the others; waits.
   Result<void> meet(const GpuLibrary::Id& id);
 
-  std::unique_ptr<TeamRun> begin(const GpuCall& call) override;
   Code run(const GpuCall& call) override;
   bool can_enqueue(void* stream) const override;
   Result<void> enqueue(const GpuCall& call, void* stream) override;
@@ -44,7 +43,6 @@ class NcclTeam final : public GpuTeam {
   Code failure() const override { return broken_; }
 
  private:
-  class Begun;
   class Unsignalled;
   enum class Stage : std::uint8_t { queued, launching, running, over };
 
@@ -52,9 +50,8 @@ class NcclTeam final : public GpuTeam {
            const Waiting& waiting);
   Result<void> make_stream();
   void wait_once(bool moved);
-  StepResult step(Begun& run);
-  bool serve_first();
-  Stage serve(Begun& run);
+  bool go_on(const GpuCall& call, Stage& stage);
+  Stage serve(const GpuCall& call, Stage stage);
   Result<void> launch(const GpuCall& call);
   Result<void> end_in_stream(const GpuCall& call);
   Result<void> wait_until_met();
@@ -93,7 +90,6 @@ class NcclTeam final : public GpuTeam {
   // Of comm_ and broken_, which whoever has the gate changes, while enqueue() has not.
   std::mutex mutex_;
   ncclComm_t comm_ = nullptr;
-  std::vector<Begun*> begun_;
   Code broken_ = Code::ok;
   bool has_heard_ = false;  // that another member failed
   std::uint32_t in_vain_ = 0;

@@ -263,6 +263,16 @@ int progress(Runtime& runtime);           // events handled
 int progress_or_yield(Runtime& runtime);  // the same for calls that may not wait
 void idle(Runtime& runtime);              // nothing moved: poll, yield or sleep
 void active(Runtime& runtime);            // something moved
+// Rounds of progress until `ready` says so, which is asked between them.
+template <class Ready>
+void progress_until(Runtime& runtime, const Ready& ready) {
+  while (!ready()) {
+    if (progress(runtime) > 0)
+      active(runtime);
+    else
+      idle(runtime);
+  }
+}
 // Whether nonblocking collectives are under way that take their time; and whether another thread
 // may move what is under way, since nothing of it calls a function of the user's.
 bool has_long_calls(const Runtime& runtime);

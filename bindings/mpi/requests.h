@@ -41,13 +41,11 @@ Code finish(MPI_Request* handle, MPI_Status* status);
 // Not MPI_REQUEST_NULL. An operation under way keeps itself alive.
 Code free_request(MPI_Request* handle);
 
-// Progress until `ready` says so. `ready` is asked between rounds.
+// Progress until `ready` says so, which another thread may bring about, too.
 template <class Ready>
-void progress_until(Ready ready) {
+void wait_until_ready(const Ready& ready) {
   comm::Runtime& runtime = process.self_comm->runtime();
-  while (!ready()) {
-    if (comm::progress(runtime) == 0) comm::idle(runtime);
-  }
+  comm::progress_until(runtime, ready);
   comm::active(runtime);
 }
 

@@ -174,6 +174,7 @@ Result<void> map_by(Draft& draft, const Given& given);
 Result<void> rank_by(Draft& draft, const Given& given);
 Result<void> bind_to(Draft& draft, const Given& given);
 // counts.cc
+Result<void> ranks_per_object(Draft& draft, const Given& given);
 Result<void> ranks(Draft& draft, const Given& given);
 Result<void> ranks_per_object(Draft& draft, const Given& given);
 Result<void> ranks_per_node(Draft& draft, const Given& given);
@@ -214,6 +215,8 @@ Result<void> search_path(Draft& draft, const Given& given);
 Result<void> app_prefix(Draft& draft, const Given& given);
 Result<void> working_directory(Draft& draft, const Given& given);
 Result<void> shared_working_directory(Draft& draft, const Given& given);
+Result<void> tcp_links(Draft& draft, const Given& given);
+Result<void> costs(Draft& draft, const Given& given);
 // mca.cc, files.cc
 Result<void> mca(Draft& draft, const Given& given);
 Result<void> runtime_options(Draft& draft, const Given& given);

@@ -92,6 +92,7 @@ class Hosts {
   control::SpawnReports reports();
   control::Grow grow_message(std::vector<control::HostPart> hosts) const;
 
+  // hosts.cc
   control::Prepare prepare_for(int index);
   void on_ready(int index, control::ChannelEnds ends);
   void on_closed(int index, const std::string& why);

@@ -26,11 +26,11 @@ inline std::int64_t last_tick_ns() {
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
-// Says when something that costs more than a turn of a loop is due again: after so many turns, and
+// Counts turns, and says when something that costs more than one is due again: after so many, and
 // after some ms.
 class Throttle {
  public:
-  bool is_due() {
+  bool take_turn() {
     const std::int64_t tick = last_tick_ns();
     if (++turns_ < kMostTurns && tick == tick_) return false;
     turns_ = 0;

@@ -1,22 +1,32 @@
 // judge: which of two ways of doing the same thing is faster here, found out while doing it.
 //
-// The rule: whoever does it asks each time which way to go (`next`), and tells afterwards, in this
-// order, what it took for so many bytes (`took`), unless something else came between. One way is
-// kept, at first the one that was expected to be faster. The other has a trial of so many turns in
-// a row that ten figures of it are told: ten, or more where figures come some turns late or are
-// lost, but twenty at most, and then it decides nothing. The first seven figures do not count: so
-// long it takes until caches hold no more what the kept way left there (of blocks of 16 MiB; record
-// 0076). At its end the middle figure of its last three is held against the middle one of the kept
-// way's last five, and it has won if it is 15 % less. Five turns of the kept way later (and as many
-// more as its figures came late) it is tried again, until two trials say the same: if they were
-// won, the other is kept from there on. One trial alone is too often wrong, as others use the
-// machine for as long as a trial takes. All this comes once in 1280 turns (so one turn in 64 is a
-// trial's), more rarely the slower the other was: 1280 times the square of the ratio, but once in
-// 20480. The first four turns of all count for nothing either, because memory is new; the first
-// trial follows when three more were told of (so there is none where nobody tells). Where telling
-// has a price, it is needed only while it is asked for (`asks`): in trials and before them. So the
-// turns until then may be passed over (`skip`). One judge serves one size, by powers of two
-// (`size_class`), of one pair or team.
+// Whoever does it asks each time which way to go (`next`), and tells afterwards, in this order,
+// what it took for so many bytes (`took`), unless something else came between. One judge serves one
+// size, by powers of two (`size_class`), of one pair or team.
+//
+// One way is kept, at first the one that was expected to be faster. The other is tried now and
+// then, so:
+//
+//   kNew, kFew       The first four turns of all count for nothing, because memory is new; the
+//                    first trial follows when three more were told of, so none where nobody
+//                    tells.
+//   kTrial           A trial goes on until ten figures of it are told: ten turns in a row, or
+//                    more where figures come some turns late or are lost.
+//   kTrialAtMost     After twenty turns it is over all the same, and then it decides nothing.
+//   kSettling        Its first seven figures do not count: so long it takes until caches hold no
+//                    more what the kept way left there (of blocks of 16 MiB; record 0076).
+//   kWorthwhile      The middle figure of its last three is held against the middle one of the
+//                    kept way's last five, and it has won if it is 15 % less.
+//   kBetween         Five turns of the kept way later (and as many more as its figures came late)
+//                    it is tried again,
+//   kAgree           until two trials say the same: if they were won, the other way is kept from
+//                    there on. One trial alone is too often wrong, as others use the machine for
+//                    as long as a trial takes.
+//   kTryAgainAfter   All this comes once in 1280 turns (so one turn in 64 is a trial's), more
+//                    rarely the slower the other was: 1280 times the square of the ratio,
+//   kTryAgainAtMost  but once in 20480.
+//   kAsked           Where telling has a price, it is needed only while it is asked for (`asks`):
+//                    in trials and before them. The turns until then may be passed over (`skip`).
 #pragma once
 
 #include <algorithm>

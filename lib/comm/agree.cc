@@ -21,11 +21,11 @@ namespace tutti::comm {
   return run_said(comm, call);
 }
 
-[[gnu::cold]] Code greatest(Communicator& comm, std::span<std::int64_t> numbers) {
+[[gnu::cold]] Code allreduce_max(Communicator& comm, std::span<std::int64_t> numbers) {
   return fold_numbers(comm, numbers, types::abi::kMax);
 }
 
-[[gnu::cold]] Code odd_bits(Communicator& comm, std::int64_t& word) {
+[[gnu::cold]] Code allreduce_xor(Communicator& comm, std::int64_t& word) {
   return fold_numbers(comm, std::span(&word, 1), types::abi::kBitXor);
 }
 

@@ -15,15 +15,13 @@ Meeting meeting_on(Communicator& comm, watch::Purpose purpose = watch::Purpose::
 // A number for a communicator, agreed by those who meet, or by the members; it is taken.
 Result<Number> agree_at(Runtime& runtime, const Meeting& meeting);
 Result<Number> agree_over(Communicator& comm);
-// agree.cc: numbers of all members, in place: the greatest of each; all bits that an odd number of
-// them set.
-Code greatest(Communicator& comm, std::span<std::int64_t> numbers);
-Code odd_bits(Communicator& comm, std::int64_t& word);
+// agree.cc: by the members' own collective (MPI_MAX, MPI_BXOR), in place.
+Code allreduce_max(Communicator& comm, std::span<std::int64_t> numbers);
+Code allreduce_xor(Communicator& comm, std::int64_t& word);
 // The reason of a call that cannot be made, before what members agree on says it of its own.
 Code explain_failure(Communicator& comm, const Error& error);
-// Makes the communicator of that number; its members settle.
+// create.cc: makes the communicator of that number; its members settle.
 Result<CommRef> finish(Runtime& runtime, GroupRef group, Number number);
-CommRef finish_inter(Runtime& runtime, const IntercommGroups& sides, Number number);
 
 // How the two sides of an intercommunicator reach each other before there is one.
 struct Leaders {

@@ -151,9 +151,9 @@ void bind_between(const Communicator& comm, const CollCall& call, const CallShap
 
 }  // namespace
 
-const Form kBetween{&shape_between, &prepare_between, &bind_between,
-                    [](const CollCall& call, const CallShape& shape) {
-                      return fingerprint_of(call.collective, nullptr, 0, shape.bytes);
-                    }};
+const CallSetting kBetween{&shape_between, &prepare_between, &bind_between,
+                           [](const CollCall& call, const CallShape& shape) {
+                             return fingerprint_of(call.collective, nullptr, 0, shape.bytes);
+                           }};
 
 }  // namespace tutti::comm

@@ -62,8 +62,9 @@ void note(Communicator& comm, const CollCall& call) {
 Result<PreparedCall> prepare_to_start(Communicator& comm, const CollCall& call,
                                       const types::Datatype* wider) {
   return take_to_join(comm, [&] {
-    if (wider != nullptr) return prepare_call(comm, in_wider(comm, call, *wider), Kind::other);
-    return prepare_call(comm, call, Kind::other);
+    if (wider != nullptr)
+      return prepare_call(comm, in_wider(comm, call, *wider), Kind::nonblocking);
+    return prepare_call(comm, call, Kind::nonblocking);
   });
 }
 

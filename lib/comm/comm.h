@@ -15,7 +15,7 @@
 #include "base/object.h"
 #include "base/result.h"
 #include "coll/coll.h"
-#include "comm/contexts.h"
+#include "comm/context_ids.h"
 #include "comm/create.h"
 #include "comm/group.h"
 #include "comm/topology.h"
@@ -25,12 +25,10 @@
 
 namespace tutti::comm {
 
-// What to do with an error on a communicator (MPI 5.0, 9.3). The bindings interpret it.
-class Errhandler;
 // A request as users see it: send, receive, collective (also composed of several).
 class Request;
 
-class Runtime;  // what all communicators of a process share; context.h
+class Runtime;  // what all communicators of a process share; runtime.h
 
 class Communicator final : public GatedObject {
  public:
@@ -45,7 +43,7 @@ class Communicator final : public GatedObject {
   bool is_first() const { return first_; }  // my group stands before the remote one, for all alike
   const Group& peers() const { return *peers_; }             // whom ranks in messages mean
   std::uint32_t context() const { return number_.context; }  // point-to-point
-  std::uint64_t birth() const { return number_.birth; }      // contexts.h
+  std::uint64_t birth() const { return number_.birth; }      // context_ids.h
   std::uint32_t coll_context() const { return number_.context + 1; }
   int peer(int rank) const { return peers_->at(rank); }  // rank in the job
   Runtime& runtime() const { return *runtime_; }
@@ -260,11 +258,21 @@ void wait(Runtime& runtime, Request& request);
 // The same while no request fails: false once the number of those that did is not `failures`.
 bool wait(Runtime& runtime, Request& request, std::uint64_t failures);
 std::uint64_t failures(const Runtime& runtime);
-// One round of progress when nothing of `requests` is done; used by the test and wait families.
+// One round of progress; used by the test and wait families while nothing of theirs is done.
 int progress(Runtime& runtime);           // events handled
 int progress_or_yield(Runtime& runtime);  // the same for calls that may not wait
 void idle(Runtime& runtime);              // nothing moved: poll, yield or sleep
 void active(Runtime& runtime);            // something moved
+// Rounds of progress until `ready` says so, which is asked between them.
+template <class Ready>
+void progress_until(Runtime& runtime, const Ready& ready) {
+  while (!ready()) {
+    if (progress(runtime) > 0)
+      active(runtime);
+    else
+      idle(runtime);
+  }
+}
 // Whether nonblocking collectives are under way that take their time; and whether another thread
 // may move what is under way, since nothing of it calls a function of the user's.
 bool has_long_calls(const Runtime& runtime);

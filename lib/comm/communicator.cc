@@ -74,7 +74,7 @@ bool holds_whole_host(const Communicator& comm) {
 }  // namespace
 
 RuntimePtr open_runtime(const Ground& ground) {
-  ground.endpoint->set_fingerprint_text(&describe_fingerprint);
+  ground.endpoint->set_fingerprint_text(&watch::describe_fingerprint);
   RuntimePtr runtime(new Runtime(ground));
   for (const std::uint32_t context : {kWorldContext, kSelfContext, kMeetingContext})
     runtime->contexts.take(context);
@@ -100,7 +100,7 @@ delegate::Waiting Runtime::waiting() {
     begins ? waiter.begin_unsignalled() : waiter.end_unsignalled();
   };
   waiting.self = this;
-  waiting.describe = &describe_fingerprint;
+  waiting.describe = &watch::describe_fingerprint;
   waiting.explain = [](void* self, std::string why, delegate::FailureCause cause) {
     using delegate::FailureCause;
     const bool is_theirs =
@@ -260,7 +260,7 @@ Result<void> settle(Communicator& comm) {
     Runtime& runtime = comm.runtime();
     const Meeting meeting(runtime, comm.group().members(),
                           {comm.coll_context(), comm.state().next_tag()});
-    const Code code = meeting.tell(told_bytes(settled));
+    const Code code = meeting.bcast(told_bytes(settled));
     if (code != Code::ok)
       return fail(code,
                   "members could not settle a new communicator: " + runtime.endpoint.loss_text());

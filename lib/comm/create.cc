@@ -23,7 +23,7 @@ Code gather_colors(Communicator& comm, int color, int key, Colors& all) {
     const Meeting meeting = meeting_on(comm);
     all.resize(static_cast<std::size_t>(meeting.size()));
     all[static_cast<std::size_t>(meeting.rank())] = {color, key};
-    return meeting.gather(std::as_writable_bytes(std::span(all)));
+    return meeting.allgather(std::as_writable_bytes(std::span(all)));
   }
   all.resize(static_cast<std::size_t>(comm.size()));
   all[static_cast<std::size_t>(comm.rank())] = {color, key};
@@ -75,7 +75,8 @@ Result<CommRef> split_inter(Communicator& comm, const std::vector<Member>& membe
                              part_of(all.subspan(first), color, joint)};
   if (parts[0]->size() == 0 || parts[1]->size() == 0) return nobody(comm.runtime(), number);
   const int mine = comm.is_first() ? 0 : 1;
-  return finish_inter(comm.runtime(), {parts[mine], parts[1 - mine], comm.is_first()}, number);
+  return CommMaker::make_inter(comm.runtime(), {parts[mine], parts[1 - mine], comm.is_first()},
+                               number);
 }
 
 // The group that the other side of an intercommunicator gave.
@@ -121,7 +122,7 @@ Result<Number> agree_at(Runtime& runtime, const Meeting& meeting) {
   if (meeting.size() == 1) return runtime.contexts.take_alone();
   return runtime.contexts.agree(
       {meeting.place().context, meeting.place().tag},
-      [&meeting](ContextIds::Values& v) { return meeting.maximum(v); }, pause_of(runtime));
+      [&meeting](ContextIds::Values& v) { return meeting.allreduce_max(v); }, pause_of(runtime));
 }
 
 Result<CommRef> finish(Runtime& runtime, GroupRef group, Number number) {
@@ -130,15 +131,12 @@ Result<CommRef> finish(Runtime& runtime, GroupRef group, Number number) {
   return made;
 }
 
-CommRef finish_inter(Runtime& runtime, const IntercommGroups& sides, Number number) {
-  return CommMaker::make_inter(runtime, sides, number);
-}
-
 Result<CommRef> dup(Communicator& comm) {
   Runtime& runtime = comm.runtime();
   TUTTI_TRY(number, agree_over(comm));
   if (comm.is_inter())
-    return finish_inter(runtime, {comm.group_ref(), comm.remote_ref(), comm.is_first()}, number);
+    return CommMaker::make_inter(runtime, {comm.group_ref(), comm.remote_ref(), comm.is_first()},
+                                 number);
   TUTTI_TRY(made, finish(runtime, comm.group_ref(), number));
   made->topology = comm.topology;
   force(*made, comm.forced());
@@ -164,7 +162,7 @@ Result<CommRef> create(Communicator& comm, const Group& group) {
   const bool empty = group.size() == 0 || (remote && remote->size() == 0);
   if (empty || group.rank_of(runtime.rank()) == kUndefined) return nobody(runtime, number);
   GroupRef own = GroupRef::adopt(new Group(group.members()));
-  if (remote) return finish_inter(runtime, {own, remote, comm.is_first()}, number);
+  if (remote) return CommMaker::make_inter(runtime, {own, remote, comm.is_first()}, number);
   return finish(runtime, own, number);
 }
 

@@ -206,10 +206,6 @@ Code reduce_among_devices(Communicator& comm, delegate::TeamCall& said) {
   return end_among_devices(comm, is_good, comm.state().team->run(said));
 }
 
-}  // namespace
-
-namespace {
-
 // From GPU to GPU, where members agree on that. Nothing: by the team.
 [[gnu::noinline, gnu::cold]] std::optional<Code> run_past_team(Communicator& comm,
                                                                const CollCall& call,

@@ -20,14 +20,14 @@ class Duplication {
       : comm_(CommRef::share(&comm)),
         made_(CommRef::share(&made)),
         request_(request),
-        tag_(comm.state().next_tag(Communicator::State::Kind::other)) {}
+        tag_(comm.state().next_tag(Communicator::State::Kind::nonblocking)) {}
 
   void begin() {
     if (members().size() == 1) {
       const Result<Number> number = runtime().contexts.take_alone();
       return number ? name(*number) : fail_by(number.error());
     }
-    go(meeting().plan_maximum(values_), &Duplication::came);
+    go(meeting().plan_allreduce_max(values_), &Duplication::came);
   }
 
  private:
@@ -76,7 +76,7 @@ class Duplication {
     if (made_->is_inter()) return end(Code::ok);
     settled_ = propose_settled(*made_);
     if (members().size() == 1) return end(Code::ok);
-    go(meeting().plan_tell(told_bytes(settled_)), &Duplication::told);
+    go(meeting().plan_bcast(told_bytes(settled_)), &Duplication::told);
   }
 
   void settle() {

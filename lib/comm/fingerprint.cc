@@ -20,7 +20,7 @@ bool is_second_side(const Communicator& comm) {
 
 std::uint32_t fingerprint_of(coll::Collective collective, const types::Op* op, int root,
                              Count bytes, const types::Datatype* type) {
-  watch::Print print;
+  watch::Fingerprint print;
   print.collective = static_cast<std::uint32_t>(collective);
   if (op != nullptr)
     print.op = op->is_predefined()
@@ -29,21 +29,12 @@ std::uint32_t fingerprint_of(coll::Collective collective, const types::Op* op, i
   print.root = static_cast<std::uint32_t>(root);
   if (type != nullptr) print.element = static_cast<std::uint32_t>(type->element());
   print.bytes = static_cast<std::uint64_t>(bytes);
-  return watch::pack_print(print);
+  return watch::pack_fingerprint(print);
 }
 
 std::uint32_t own_fingerprint(const CollCall& call, int root, Count bytes,
                               const types::Datatype* type) {
-  return watch::own_print(call.purpose,
-                          fingerprint_of(call.collective, call.op, root, bytes, type));
-}
-
-std::uint32_t neighbour_fingerprint(coll::Collective collective) {
-  return watch::neighbour_print(static_cast<std::uint32_t>(collective));
-}
-
-std::string describe_fingerprint(std::uint32_t fingerprint) {
-  return watch::describe_print(fingerprint);
+  return watch::mark_own(call.purpose, fingerprint_of(call.collective, call.op, root, bytes, type));
 }
 
 std::uint32_t terms_of(coll::Collective collective, const types::Op* op,

@@ -9,7 +9,7 @@
 
 namespace tutti::comm {
 
-// The bits are those of watch::Print.
+// The bits are those of watch::Fingerprint.
 std::uint32_t fingerprint_of(coll::Collective collective, const types::Op* op, int root,
                              Count bytes, const types::Datatype* type = nullptr);
 // Of one that a function of ours makes for itself.
@@ -29,9 +29,6 @@ inline std::uint32_t fingerprint(const CollCall& call, int root, Count bytes,
   }
   return fingerprint_of(call.collective, call.op, root, bytes, type);
 }
-// Neighbours need not say alike how much.
-std::uint32_t neighbour_fingerprint(coll::Collective collective);
-std::string describe_fingerprint(std::uint32_t fingerprint);
 
 // What members of one side of an intercommunicator must say alike beyond the fingerprint.
 std::uint32_t terms_of(coll::Collective collective, const types::Op* op,

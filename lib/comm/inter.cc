@@ -39,7 +39,7 @@ bool leads(const Meeting& local, const Leaders& leaders) {
 Result<void> agree_on_leader(const Meeting& local, const Leaders& leaders, const Group& mine,
                              Runtime& runtime, std::vector<int>& rivals) {
   std::int64_t named[] = {leaders.local, -leaders.local};
-  if (const Code code = local.maximum(named); code != Code::ok)
+  if (const Code code = local.allreduce_max(named); code != Code::ok)
     return fail(code, "the members of a group could not meet");
   if (named[0] == -named[1]) return {};
   struct Aim {
@@ -49,7 +49,7 @@ Result<void> agree_on_leader(const Meeting& local, const Leaders& leaders, const
   std::vector<Aim> aims(static_cast<std::size_t>(local.size()));
   Aim& aim = aims[static_cast<std::size_t>(local.rank())];
   if (leads(local, leaders)) aim = {leaders.remote_job_rank, leaders.at.context, leaders.at.tag};
-  if (const Code code = local.gather(std::as_writable_bytes(std::span(aims))); code != Code::ok)
+  if (const Code code = local.allgather(std::as_writable_bytes(std::span(aims))); code != Code::ok)
     return fail(code, "the members of a group could not meet");
   for (int member = 0; member < local.size(); ++member)
     if (aims[static_cast<std::size_t>(member)] == aim) rivals.push_back(mine.at(member));
@@ -109,7 +109,7 @@ Result<OtherSide> hear(const Meeting& local, const Leaders& leaders, const Group
           std::as_writable_bytes(std::span(members))));
     }
   }
-  Code code = local.tell(bytes_of(heard.word), leaders.local);
+  Code code = local.bcast(bytes_of(heard.word), leaders.local);
   if (code != Code::ok) return fail(code, "the members of a group could not hear of the other");
   code = static_cast<Code>(heard.word.code);
   if (code == Code::other) {
@@ -119,7 +119,7 @@ Result<OtherSide> hear(const Meeting& local, const Leaders& leaders, const Group
   if (code != Code::ok) return fail(code, "the leaders of two groups could not meet");
   members.resize(static_cast<std::size_t>(heard.word.size));
   if (!members.empty())
-    code = local.tell(std::as_writable_bytes(std::span(members)), leaders.local);
+    code = local.bcast(std::as_writable_bytes(std::span(members)), leaders.local);
   if (code != Code::ok) return fail(code, "the members of a group could not hear of the other");
   heard.group = GroupRef::adopt(new Group(std::move(members)));
   return heard;
@@ -128,7 +128,7 @@ Result<OtherSide> hear(const Meeting& local, const Leaders& leaders, const Group
 // The maximum over both groups: in mine, between the leaders, in mine.
 Code joint_maximum(const Meeting& local, const Leaders& leaders, Runtime& runtime,
                    ContextIds::Values& values) {
-  if (const Code code = local.maximum(values); code != Code::ok) return code;
+  if (const Code code = local.allreduce_max(values); code != Code::ok) return code;
   struct {
     std::int64_t code;
     ContextIds::Values theirs;
@@ -137,7 +137,7 @@ Code joint_maximum(const Meeting& local, const Leaders& leaders, Runtime& runtim
     word.code = static_cast<std::int64_t>(
         swap_words(runtime, leaders.remote_job_rank, leaders.at, std::as_bytes(std::span(values)),
                    std::as_writable_bytes(std::span(word.theirs))));
-  if (const Code code = local.tell(bytes_of(word), leaders.local); code != Code::ok) return code;
+  if (const Code code = local.bcast(bytes_of(word), leaders.local); code != Code::ok) return code;
   for (std::size_t i = 0; i < std::size(values); ++i)
     values[i] = std::max(values[i], word.theirs[i]);
   return static_cast<Code>(word.code);
@@ -158,7 +158,7 @@ Result<CommRef> try_join(const Meeting& local, const Leaders& leaders, GroupRef 
                         pause_of(runtime)));
   const int my_leader = mine->at(leaders.local);
   const bool first = my_leader < heard.word.leader;
-  return finish_inter(runtime, {std::move(mine), heard.group, first}, number);
+  return CommMaker::make_inter(runtime, {std::move(mine), heard.group, first}, number);
 }
 
 Result<CommRef> join(const Meeting& local, const Leaders& leaders, GroupRef mine,
@@ -229,7 +229,7 @@ Result<CommRef> merge(Communicator& inter, bool high) {
   const Meeting meeting = meeting_on(inter);
   std::int64_t says[2] = {0, 0};  // the first group's word, the second's
   says[inter.is_first() ? 0 : 1] = high ? 1 : 0;
-  if (const Code code = meeting.maximum(says); code != Code::ok)
+  if (const Code code = meeting.allreduce_max(says); code != Code::ok)
     return fail(code, "the members of two groups could not agree on their order");
   TUTTI_TRY(number, agree_at(inter.runtime(), meeting));
   std::vector<int> members = inter.state().joint;

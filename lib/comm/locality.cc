@@ -42,7 +42,7 @@ Locality my_locality(Runtime& runtime) {
 Result<std::vector<Locality>> localities_of(Communicator& comm) {
   std::vector<Locality> all(static_cast<std::size_t>(comm.size()));
   all[static_cast<std::size_t>(comm.rank())] = my_locality(comm.runtime());
-  const Code code = meeting_on(comm).gather(std::as_writable_bytes(std::span(all)));
+  const Code code = meeting_on(comm).allgather(std::as_writable_bytes(std::span(all)));
   if (code != Code::ok) return fail(code, "members could not say where they are");
   return all;
 }
@@ -97,7 +97,7 @@ Result<CommRef> split_by(Communicator& comm, const SplitWish& wish, int key,
   if (mine.comes_along != 0) mine.place = my_locality(comm.runtime());
   const Locality place = mine.place;
   const bool comes_along = mine.comes_along != 0;
-  const Code code = meeting.gather(std::as_writable_bytes(std::span(seats)));
+  const Code code = meeting.allgather(std::as_writable_bytes(std::span(seats)));
   if (code != Code::ok) return fail(code, "members could not say where they are");
   if (wish.by == SplitWish::By::inside) level = inside(seats);
   if (comes_along && level) color = color_at(seats, place, *level);

@@ -68,7 +68,7 @@ Meeting::Planned Meeting::plan(coll::RankCall call, const char* algorithm,
   binding.context = place_.context;
   binding.tag = place_.tag;
   const Count bytes = binding.type == nullptr ? words.count : words.count * binding.type->size();
-  binding.fingerprint = watch::own_print(
+  binding.fingerprint = watch::mark_own(
       purpose_, fingerprint_of(call.collective, binding.op, call.root, bytes, binding.type));
   binding.rank = rank_;
   binding.peers = members_;
@@ -82,14 +82,14 @@ Code Meeting::run(Planned planned) const {
   return code;
 }
 
-Meeting::Planned Meeting::plan_maximum(std::span<std::int64_t> values) const {
+Meeting::Planned Meeting::plan_allreduce_max(std::span<std::int64_t> values) const {
   coll::RankCall call;
   call.collective = coll::Collective::allreduce;
   call.count = static_cast<Count>(values.size());
   return plan(call, "recursive_doubling", {values.data(), call.count, true});
 }
 
-Meeting::Planned Meeting::plan_tell(std::span<std::byte> word, int from) const {
+Meeting::Planned Meeting::plan_bcast(std::span<std::byte> word, int from) const {
   coll::RankCall call;
   call.collective = coll::Collective::bcast;
   call.count = static_cast<Count>(word.size());
@@ -97,15 +97,15 @@ Meeting::Planned Meeting::plan_tell(std::span<std::byte> word, int from) const {
   return plan(call, "binomial", {word.data(), call.count, false});
 }
 
-Code Meeting::maximum(std::span<std::int64_t> values) const {
-  return size() == 1 ? Code::ok : run(plan_maximum(values));
+Code Meeting::allreduce_max(std::span<std::int64_t> values) const {
+  return size() == 1 ? Code::ok : run(plan_allreduce_max(values));
 }
 
-Code Meeting::tell(std::span<std::byte> word, int from) const {
-  return size() == 1 ? Code::ok : run(plan_tell(word, from));
+Code Meeting::bcast(std::span<std::byte> word, int from) const {
+  return size() == 1 ? Code::ok : run(plan_bcast(word, from));
 }
 
-Code Meeting::gather(std::span<std::byte> all) const {
+Code Meeting::allgather(std::span<std::byte> all) const {
   if (size() == 1) return Code::ok;
   coll::RankCall call;
   call.collective = coll::Collective::allgather;

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "coll/coll.h"
-#include "comm/context.h"
+#include "comm/runtime.h"
 #include "watch/calls.h"
 
 namespace tutti::comm {
@@ -37,15 +37,15 @@ class Meeting {
 
   // The same as below, to be begun by the caller.
   using Planned = std::unique_ptr<engine::Run>;
-  Planned plan_maximum(std::span<std::int64_t> values) const;
-  Planned plan_tell(std::span<std::byte> word, int from = 0) const;
+  Planned plan_allreduce_max(std::span<std::int64_t> values) const;
+  Planned plan_bcast(std::span<std::byte> word, int from = 0) const;
 
   // Each value becomes the maximum over all members.
-  Code maximum(std::span<std::int64_t> values) const;
+  Code allreduce_max(std::span<std::int64_t> values) const;
   // The word of member `from` reaches all.
-  Code tell(std::span<std::byte> word, int from = 0) const;
+  Code bcast(std::span<std::byte> word, int from = 0) const;
   // Everyone's word of equal length; my own stands in its place.
-  Code gather(std::span<std::byte> all) const;
+  Code allgather(std::span<std::byte> all) const;
 
  private:
   struct Words {

@@ -145,24 +145,16 @@ p2p::Status probe(Communicator& comm, int source, int tag) {
   const int peer = peer_of(comm, source);
   const p2p::Envelope envelope = wanted(comm, source, tag);
   note(comm, peer, tag, 0);
-  while (!runtime.endpoint.probe(peer, envelope, &status)) {
-    if (progress(runtime) > 0)
-      active(runtime);
-    else
-      idle(runtime);
-  }
+  progress_until(runtime, [&] { return runtime.endpoint.probe(peer, envelope, &status); });
   return status;
 }
 
 void settle_messages(Communicator& comm) {
   Runtime& runtime = comm.runtime();
   const p2p::Endpoint& endpoint = runtime.endpoint;
-  while (endpoint.is_used(comm.context()) || endpoint.is_used(comm.coll_context())) {
-    if (progress(runtime) > 0)
-      active(runtime);
-    else
-      idle(runtime);
-  }
+  progress_until(runtime, [&] {
+    return !endpoint.is_used(comm.context()) && !endpoint.is_used(comm.coll_context());
+  });
 }
 
 MatchedMessage::MatchedMessage(Communicator& comm, p2p::KeptMessage* taken)
@@ -175,18 +167,19 @@ MatchedMessage* take(Communicator& comm, int source, int tag, bool block, p2p::S
   const int peer = peer_of(comm, source);
   const p2p::Envelope envelope = wanted(comm, source, tag);
   if (block) note(comm, peer, tag, 0);
-  for (bool polled = false;; polled = true) {
+  p2p::KeptMessage* taken = nullptr;
+  const auto is_decided = [&] {
     status->code = Code::ok;
-    p2p::KeptMessage* const taken = runtime.endpoint.take(peer, envelope, status);
-    if (taken != nullptr) return new MatchedMessage(comm, taken);
-    if (status->code != Code::ok || (polled && !block)) return nullptr;
-    if (!block)
-      progress_or_yield(runtime);
-    else if (progress(runtime) > 0)
-      active(runtime);
-    else
-      idle(runtime);
+    taken = runtime.endpoint.take(peer, envelope, status);
+    return taken != nullptr || status->code != Code::ok;
+  };
+  if (block) {
+    progress_until(runtime, is_decided);
+  } else if (!is_decided()) {
+    progress_or_yield(runtime);
+    is_decided();
   }
+  return taken == nullptr ? nullptr : new MatchedMessage(comm, taken);
 }
 
 Request* irecv_taken(MatchedMessage& message, void* data, Count count,

@@ -64,8 +64,9 @@ void bind_among(const Communicator& comm, const CollCall& call, const CallShape&
 
 }  // namespace
 
-const Form kNeighbours{
-    &shape_among, &prepare_among, &bind_among,
-    [](const CollCall& call, const CallShape&) { return neighbour_fingerprint(call.collective); }};
+const CallSetting kNeighbours{
+    &shape_among, &prepare_among, &bind_among, [](const CollCall& call, const CallShape&) {
+      return watch::neighbour_fingerprint(static_cast<std::uint32_t>(call.collective));
+    }};
 
 }  // namespace tutti::comm

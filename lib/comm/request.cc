@@ -251,12 +251,7 @@ void RequestMaker::note_wait(Runtime& runtime, const Request& request) {
 
 void wait(Runtime& runtime, Request& request) {
   if (!request.is_done()) RequestMaker::note_wait(runtime, request);
-  while (!request.is_done()) {
-    if (progress(runtime) > 0)
-      active(runtime);
-    else
-      idle(runtime);
-  }
+  progress_until(runtime, [&] { return request.is_done(); });
 }
 
 std::uint64_t failures(const Runtime& runtime) {
@@ -265,14 +260,8 @@ std::uint64_t failures(const Runtime& runtime) {
 
 bool wait(Runtime& runtime, Request& request, std::uint64_t failures) {
   if (!request.is_done()) RequestMaker::note_wait(runtime, request);
-  while (!request.is_done()) {
-    if (runtime.failures != failures) return false;
-    if (progress(runtime) > 0)
-      active(runtime);
-    else
-      idle(runtime);
-  }
-  return true;
+  progress_until(runtime, [&] { return request.is_done() || runtime.failures != failures; });
+  return request.is_done();
 }
 
 int progress(Runtime& runtime) {

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "comm/context.h"
+#include "comm/runtime.h"
 #include "comm/scheduled.h"
 
 namespace tutti::comm {

@@ -25,12 +25,12 @@ Result<std::shared_ptr<Prepared>> prepare_inside(Communicator& comm, const CallS
   return prepared;
 }
 
-constexpr Form kInside{&shape_of, &prepare_inside, &bind_spaces,
-                       [](const CollCall& call, const CallShape& shape) {
-                         return fingerprint(call, shape.root, shape.bytes, shape.type);
-                       }};
+constexpr CallSetting kInside{&shape_of, &prepare_inside, &bind_spaces,
+                              [](const CollCall& call, const CallShape& shape) {
+                                return fingerprint(call, shape.root, shape.bytes, shape.type);
+                              }};
 
-const Form& form_of(const Communicator& comm, const CollCall& call) {
+const CallSetting& setting_of(const Communicator& comm, const CollCall& call) {
   if (call.neighbours) return kNeighbours;
   return comm.is_inter() ? kBetween : kInside;
 }
@@ -76,18 +76,18 @@ void remember(Communicator& comm, const CollCall& call, const PreparedCall& prep
 }  // namespace
 
 PreparedCall::PreparedCall(const Communicator& comm, const CollCall& call)
-    : form(&form_of(comm, call)), shape(form->shape(comm, call)) {}
+    : setting(&setting_of(comm, call)), shape(setting->shape(comm, call)) {}
 
 Result<PreparedCall> prepare_call(Communicator& comm, const CollCall& call, Kind kind,
                                   const select::Choice* chosen) {
   Result<PreparedCall> made(tl::in_place, comm, call);  // here it stays
-  auto prepared = made->form->prepare(comm, made->shape, chosen);
+  auto prepared = made->setting->prepare(comm, made->shape, chosen);
   if (!prepared) [[unlikely]] {
     made = tl::unexpected<Error>(std::move(prepared).error());
     return made;
   }
   made->prepared = std::move(*prepared);
-  made->fingerprint = made->form->fingerprint(call, made->shape);
+  made->fingerprint = made->setting->fingerprint(call, made->shape);
   made->tag = comm.state().next_tag(kind);
   remember(comm, call, *made, kind);
   return made;
@@ -107,7 +107,7 @@ void bind_call(Communicator& comm, const CollCall& call, const PreparedCall& pre
   binding.outlives_failure = !comm.errors_end_job;
   try {
     if (call.failure != Code::no_mem)  // then its vectors are not there
-      prepared.form->bind(comm, call, prepared.shape, binding, bound.temporary);
+      prepared.setting->bind(comm, call, prepared.shape, binding, bound.temporary);
     if (const types::Devices& devices = comm.runtime().devices; !devices.is_empty()) [[unlikely]] {
       find_devices(devices, binding.in, &binding.failure);
       find_devices(devices, binding.out, &binding.failure);

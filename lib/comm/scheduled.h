@@ -15,7 +15,7 @@ auto take_to_join(Communicator& comm, const Take& take) {
 }
 
 // How a call becomes a schedule: in one group, between two, or among neighbours.
-struct Form {
+struct CallSetting {
   CallShape (*shape)(const Communicator& comm, const CollCall& call);
   // `chosen`: what serves it best, where that is known.
   Result<std::shared_ptr<Prepared>> (*prepare)(Communicator& comm, const CallShape& shape,
@@ -24,13 +24,13 @@ struct Form {
                engine::Binding& binding, engine::ScratchPool::Piece& temporary);
   std::uint32_t (*fingerprint)(const CollCall& call, const CallShape& shape);
 };
-extern const Form kBetween;     // between.cc
-extern const Form kNeighbours;  // neighbours.cc
+extern const CallSetting kBetween;     // between.cc
+extern const CallSetting kNeighbours;  // neighbours.cc
 
 // What of a call stays from one start to the next.
 struct PreparedCall {
   PreparedCall(const Communicator& comm, const CollCall& call);  // its shape only
-  const Form* form;
+  const CallSetting* setting;
   CallShape shape;
   std::shared_ptr<Prepared> prepared;
   int tag = 0;

@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "comm/context.h"
 #include "comm/fingerprint.h"
+#include "comm/runtime.h"
 
 namespace tutti::comm {
 namespace {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "comm/context.h"
 #include "comm/gpu/calls.h"
+#include "comm/runtime.h"
 #include "comm/shape.h"
 #include "comm/widened.h"
 #include "delegate/delegate.h"
@@ -65,8 +65,11 @@ struct Communicator::State {
   std::unique_ptr<GpuCalls> gpu_calls;  // null: none has asked yet
   bool is_cancelled = false;            // its contexts are not used again
   std::string forced;                   // algorithms, by force(); empty: knobs decide
-  std::uint64_t calls = 0;              // collectives that waited so far: for the watch record
-  std::array<std::uint32_t, 2> sequence{};  // blocking and other collectives so far
+
+  // Three counters of collectives: what a user called (`calls`), what took a tag (`tags`; making
+  // communicators takes some, what the team serves none), what members must call alike (`order`).
+  std::uint64_t calls = 0;              // of the user's that wait: for the watch record
+  std::array<std::uint32_t, 2> tags{};  // by kind
 
   // Choices by what they depend on; sizes by their power of two (schedules.cc).
   std::map<std::uint64_t, select::Choice> choices;
@@ -90,7 +93,7 @@ struct Communicator::State {
   static constexpr std::size_t kMostPrepared = 64;  // of either kind
   static constexpr std::size_t kMostIdle = 4;       // runs of one schedule, kept bound
 
-  // Calls so far by kind, and a hash over them: what remember() tells the daemon.
+  // By kind, with a hash over them: what remember() tells the daemon.
   struct Order {
     std::uint64_t number = 0;
     std::uint32_t history = 0;
@@ -102,10 +105,11 @@ struct Communicator::State {
 
   // The tag of a collective's messages. Blocking calls and the others are numbered apart: programs
   // that mix them in another order on each rank, which they should not, work here as elsewhere.
-  enum class Kind : std::uint8_t { blocking, other };
+  // nonblocking: persistent ones and those in streams, too.
+  enum class Kind : std::uint8_t { blocking, nonblocking };
   int next_tag(Kind kind = Kind::blocking) {
     const auto which = static_cast<std::uint32_t>(kind);
-    return static_cast<int>((sequence[which]++ & 0x3fffffffU) | which << 30);
+    return static_cast<int>((tags[which]++ & 0x3fffffffU) | which << 30);
   }
 };
 

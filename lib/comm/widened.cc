@@ -6,7 +6,7 @@
 #include <numeric>
 #include <utility>
 
-#include "comm/context.h"
+#include "comm/runtime.h"
 #include "comm/shape.h"
 
 namespace tutti::comm {

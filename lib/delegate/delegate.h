@@ -137,10 +137,11 @@ class Team {
   // Whether it can fold by this operation and type, and say the sizes of uneven blocks; it takes
   // all else that has a row among coll::kDelegatedRows. All members answer alike.
   virtual bool takes(const TeamCall& call) const = 0;
-  // Members begin their calls in the same order. After an error the team stays broken.
+  // Members begin their calls in the same order. After an error the team stays broken. (Ready, not
+  // called yet but by tests, which so step all members in one thread; record 0044.)
   virtual std::unique_ptr<TeamRun> begin(const TeamCall& call) = 0;
-  // Begins it and steps it to the end.
-  virtual Code run(const TeamCall& call);
+  // The same, waiting for its end.
+  virtual Code run(const TeamCall& call) = 0;
   // Ends the calls that are not over, and all later ones, with this code; the other members' too,
   // as they come to wait for us.
   virtual void cancel(Code code) = 0;

@@ -38,29 +38,29 @@ struct GpuCall {
 class GpuTeam {
  public:
   virtual ~GpuTeam() = default;
-  // Behind what the caller's default stream holds; the data are there when it is over. Members
-  // begin their calls in the same order.
-  virtual std::unique_ptr<TeamRun> begin(const GpuCall& call) = 0;
-  virtual Code run(const GpuCall& call) = 0;  // begins it and steps it to the end
+  // Behind what the caller's default stream holds; waits until the data are there. Members make
+  // their calls in the same order.
+  virtual Code run(const GpuCall& call) = 0;
   // Whether enqueue() can put calls into this stream (a CUstream).
   virtual bool can_enqueue(void* stream) const = 0;
   // Puts the call into such a stream, behind what is there; the stream tells when it has ended. By
-  // any thread while no begun call is under way, beside those who ask how the team is: waits for
+  // any thread while no such call is under way, beside those who ask how the team is: waits for
   // the stream to take it, and for nothing of ours. Errors: the team has failed, or this call.
   virtual Result<void> enqueue(const GpuCall& call, void* stream) = 0;
   // Ends the calls that are not over, and all later ones, with this code; the other members', too.
   virtual void cancel(Code code) = 0;
   // Its members have agreed that it is over: nobody is told.
   virtual void abandon() = 0;
-  // Its calls end with an error from now on: here, or (as far as is known) with another member.
-  virtual bool is_broken() = 0;
-  virtual Code failure() const = 0;  // as is_broken() found it
+  // Looks whether it still works. True: its calls end with an error from now on: here, or (as far
+  // as is known) with another member.
+  virtual bool check_broken() = 0;
+  virtual Code failure() const = 0;  // as check_broken() found it
 };
 
 // Memory on a GPU, of ours.
-class GpuRoom {
+class GpuBuffer {
  public:
-  virtual ~GpuRoom() = default;
+  virtual ~GpuBuffer() = default;
   virtual std::byte* at() const = 0;
   virtual bool is_lost() const = 0;  // the program has reset that GPU
 };
@@ -89,8 +89,8 @@ class GpuLibrary {
   // Waits for the other members. Errors: why this member is in none; the others' fail then, too.
   virtual Result<std::unique_ptr<GpuTeam>> make_team(wireup::Wireup& wireup, const Place& place,
                                                      const Waiting& waiting) = 0;
-  // Given back when nothing is under way in the room.
-  virtual Result<std::unique_ptr<GpuRoom>> take_room(int device, std::size_t bytes) = 0;
+  // Given back when nothing is under way in it.
+  virtual Result<std::unique_ptr<GpuBuffer>> take_buffer(int device, std::size_t bytes) = 0;
   // What this GPU is, wherever its process counts it: two members that say the same share it.
   virtual Result<std::array<std::byte, 16>> identity_of(int device) = 0;
 };

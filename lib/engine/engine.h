@@ -118,11 +118,11 @@ class Run {
   void* owner = nullptr;
 
  private:
-  struct Message {
+  struct StepState {
     Run* run;
     std::uint32_t step;
-    std::uint32_t conditions;  // of the step, not met so far
-    p2p::Pending* request;     // while it is under way; a device's work is one, too
+    std::uint32_t conditions;  // not met so far
+    p2p::Pending* request;     // while it is under way: a message, or a device's work
     bool started;
   };
 
@@ -136,7 +136,7 @@ class Run {
     void clear() { head = end = 0; }
   };
 
-  static void message_done(p2p::Pending* request);
+  static void request_done(p2p::Pending* request);
   void meet(std::uint32_t step);
   void queue(std::uint32_t step);
   void advance();
@@ -145,7 +145,7 @@ class Run {
   void start_send(std::uint32_t index, const sched::Step& step);
   Code bind();
   void watch(std::uint32_t index, p2p::Pending* request);
-  void end_message(std::uint32_t index, p2p::Pending* request);
+  void end_request(std::uint32_t index, p2p::Pending* request);
   void end_step(std::uint32_t index);
   void fold(const sched::Step& step);
   void fail_with(Code code);
@@ -162,7 +162,7 @@ class Run {
   std::shared_ptr<const Program> program_;
   Binding binding_;
   std::unique_ptr<BoundMemory> memory_;  // what the spaces are
-  std::vector<Message> messages_;        // by step
+  std::vector<StepState> states_;        // by step
   Queue receives_, others_;
   std::size_t unfinished_ = 0;
   std::size_t stragglers_ = 0;  // of a run that failed: what still touches its memory

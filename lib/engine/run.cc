@@ -25,9 +25,9 @@ Run::Run(p2p::Endpoint& endpoint, ScratchPool& scratch, std::shared_ptr<const Pr
       program_(std::move(program)),
       memory_(std::make_unique<BoundMemory>(scratch)) {
   const std::size_t steps = program_->schedule.steps.size();
-  messages_.resize(steps);
+  states_.resize(steps);
   for (std::size_t s = 0; s < steps; ++s)
-    messages_[s] = {this, static_cast<std::uint32_t>(s), 0, nullptr, false};
+    states_[s] = {this, static_cast<std::uint32_t>(s), 0, nullptr, false};
   receives_.steps.resize(steps);
   others_.steps.resize(steps);
 }
@@ -50,10 +50,10 @@ inline int Run::job_rank(const Step& step) const {
   return binding_.peers[static_cast<std::size_t>(step.peer)];
 }
 
-void Run::message_done(p2p::Pending* request) {
-  const Message* message = static_cast<Message*>(request->owner);
-  message->run->end_message(message->step, request);
-  message->run->advance();
+void Run::request_done(p2p::Pending* request) {
+  const StepState* state = static_cast<StepState*>(request->owner);
+  state->run->end_request(state->step, request);
+  state->run->advance();
 }
 
 // Who lacks memory tells the others by its messages, as of any failure.
@@ -80,13 +80,13 @@ void Run::begin() {
   code_ = Code::ok;
   done_ = false;
   const Code bound = bind();
-  unfinished_ = messages_.size();
+  unfinished_ = states_.size();
   receives_.clear();
   others_.clear();
-  for (Message& message : messages_) {
-    message.started = false;
-    message.conditions = program_->conditions[message.step];
-    if (message.conditions == 0) queue(message.step);
+  for (StepState& state : states_) {
+    state.started = false;
+    state.conditions = program_->conditions[state.step];
+    if (state.conditions == 0) queue(state.step);
   }
   if (bound != Code::ok) [[unlikely]]
     fail_with(bound);
@@ -94,7 +94,7 @@ void Run::begin() {
 }
 
 inline void Run::meet(std::uint32_t step) {
-  std::uint32_t& conditions = messages_[step].conditions;
+  std::uint32_t& conditions = states_[step].conditions;
   TUTTI_CHECK(conditions > 0, "step " + std::to_string(step) + " ran twice");
   if (--conditions == 0) queue(step);
 }
@@ -165,7 +165,7 @@ void Run::start(std::uint32_t index) {
       }
       break;
   }
-  messages_[index].started = true;
+  states_[index].started = true;
   if (const std::uint32_t next = program_->next_to_peer[index]; next != Program::kNone) meet(next);
 }
 
@@ -182,17 +182,17 @@ inline void Run::start_send(std::uint32_t index, const Step& step) {
 }
 
 inline void Run::watch(std::uint32_t index, p2p::Pending* request) {
-  if (request->done) return end_message(index, request);
-  messages_[index].request = request;
-  request->owner = &messages_[index];
-  request->on_done = &message_done;
+  if (request->done) return end_request(index, request);
+  states_[index].request = request;
+  request->owner = &states_[index];
+  request->on_done = &request_done;
 }
 
-void Run::end_message(std::uint32_t index, p2p::Pending* request) {
+void Run::end_request(std::uint32_t index, p2p::Pending* request) {
   const Code code = request->status.code;
   if (code != Code::ok) [[unlikely]]
     fail_by(*request);
-  messages_[index].request = nullptr;
+  states_[index].request = nullptr;
   endpoint_.release(request);
   if (code == Code::ok) end_step(index);
 }
@@ -235,13 +235,13 @@ void Run::fail_by(const p2p::Pending& request) {
 void Run::part_company() {
   const TrueWhile now(advancing_);
   ++stragglers_;
-  for (Message& message : messages_) {
-    if (p2p::Pending* const request = message.request; request != nullptr) {
+  for (StepState& state : states_) {
+    if (p2p::Pending* const request = state.request; request != nullptr) {
       ++stragglers_;
       request->on_done = &straggler_done;
       endpoint_.cancel(request);  // if nobody has met it yet
-    } else if (!message.started) {
-      replace(message.step);
+    } else if (!state.started) {
+      replace(state.step);
     }
   }
   --stragglers_;
@@ -264,20 +264,20 @@ void Run::replace(std::uint32_t index) {
 }
 
 void Run::straggler_done(p2p::Pending* request) {
-  Message* const message = static_cast<Message*>(request->owner);
+  StepState* const state = static_cast<StepState*>(request->owner);
   const bool was_met = !request->status.cancelled;
-  Run* const run = message->run;
-  message->request = nullptr;
+  Run* const run = state->run;
+  state->request = nullptr;
   run->endpoint_.release(request);
-  if (!was_met) run->replace(message->step);
+  if (!was_met) run->replace(state->step);
   if (--run->stragglers_ == 0) run->finish();
 }
 
 // Nobody waits for its end, or for that of what is under way.
 void Run::let_go() {
   if (stragglers_ == 0) part_company();
-  for (Message& message : messages_)
-    if (p2p::Pending* const request = std::exchange(message.request, nullptr); request != nullptr) {
+  for (StepState& state : states_)
+    if (p2p::Pending* const request = std::exchange(state.request, nullptr); request != nullptr) {
       request->on_done = nullptr;
       endpoint_.release(request);
     }

@@ -77,7 +77,7 @@ void Core::cancel_transfer(Transfer* transfer, Code code) {
       return queue_recall(peer(transfer->peer), transfer->id);
     case Phase::awaiting:
       transfer->failure = code;
-      return queue_cut(peer(transfer->peer), transfer->remote, 0, code);
+      return queue_cut(peer(transfer->peer), transfer->peer_id, 0, code);
     case Phase::placed:
       transfer->status.code = code;
       return;
@@ -89,7 +89,7 @@ void Core::cancel_transfer(Transfer* transfer, Code code) {
       transfer->failure = code;
       if (transfer->waits_to_move()) {
         transfer->phase = Phase::copying;
-        return queue_cut(peer(transfer->peer), transfer->remote, 0, code);
+        return queue_cut(peer(transfer->peer), transfer->peer_id, 0, code);
       }
       work_ = true;
       return;
@@ -98,7 +98,7 @@ void Core::cancel_transfer(Transfer* transfer, Code code) {
 
 // Of a receive whose sender waits for an answer.
 void Core::give_up(PeerState& peer, Transfer* transfer) {
-  queue_cut(peer, transfer->remote, 0, transfer->failure);
+  queue_cut(peer, transfer->peer_id, 0, transfer->failure);
   fail_with(transfer, transfer->failure);
 }
 

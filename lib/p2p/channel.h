@@ -1,7 +1,6 @@
 // Channel: what the contexts of messages own, apart from peers and links.
 //
-// There is one, for all contexts, and no lock in it: whoever touches it has the gate. It is a
-// struct of its own so that there can be more of them, each with its contexts.
+// There is one, for all contexts, and no lock in it: whoever touches it has the gate.
 #pragma once
 
 #include <cstdint>

@@ -73,7 +73,7 @@ void Core::end_copy(Transfer* transfer, Bounce* bounce, bool ok) {
   } else {
     if (use == Bounce::Use::unpack) arrived_bytes_ -= bounce->bytes;
     if (use == Bounce::Use::unpack && std::exchange(transfer->is_unanswered, false))
-      answer_eager(peer(transfer->peer), transfer->key_flags, transfer->remote, transfer->came);
+      answer_eager(peer(transfer->peer), transfer->key_flags, transfer->peer_id, transfer->came);
     if (use == Bounce::Use::fence) transfer->waits_exposed = false;
     give_bounce(bounce);
     if (use == Bounce::Use::fence && transfer->phase == Phase::offered)
@@ -116,8 +116,8 @@ void Core::pack_ahead(Transfer* transfer, std::size_t most) {
   }
 }
 
-// A message that goes in one frame: whether it is there to be posted, or has failed.
-bool Core::is_packed(Transfer* transfer) {
+// Has a message packed that goes in one frame; whether it is there to be posted, or has failed.
+bool Core::pack_whole(Transfer* transfer) {
   if (transfer->total == 0) return true;
   transfer->moved = 0;
   pack_ahead(transfer, transfer->total);
@@ -130,7 +130,7 @@ int Core::pump_bounces(PeerState& to, Path path, Transfer* transfer) {
   transport::FrameHeader header;
   header.kind = static_cast<std::uint8_t>(Kind::data);
   header.flags = transfer->data_flags();
-  header.cookie = transfer->remote;
+  header.cookie = transfer->peer_id;
   int posted = 0;
   while (transfer->moved < transfer->total && transfer->failure == Code::ok) {
     Bounce* const first = transfer->bounces;

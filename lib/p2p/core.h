@@ -5,10 +5,12 @@
 // transports have returned. So a link is never entered twice, and a receive that completes
 // inside a send to oneself is nothing special.
 //
-//   try_send, send -> eager.cc ----> Link::try_post        eager.cc, rendezvous.cc  protocols
-//   recv, recv_now -> receive.cc -> match.h                peers.cc      routes, links, losses
-//   on_frame -> deliver.cc -> match.h                      progress.cc   pump, wait, complete
-//   give_to_self -> itself.cc -> match.h    frames.cc, copies.cc  the rarer kinds; devices
+//   try_send, send -> eager.cc   -> Link::try_post
+//   recv, recv_now -> receive.cc -> match.h
+//   on_frame       -> deliver.cc -> match.h
+//   give_to_self   -> itself.cc  -> match.h
+// Protocols are in eager.cc and rendezvous.cc; routes, links and losses in peers.cc; pump, wait and
+// complete in progress.cc; the rarer kinds of frames in frames.cc; devices in copies.cc.
 #pragma once
 
 #include <array>
@@ -172,7 +174,7 @@ class Core final : public transport::Sink {
   void forget_copy(Transfer* transfer);
   void end_copy(Transfer* transfer, Bounce* bounce, bool ok);
   void pack_ahead(Transfer* transfer, std::size_t most);
-  bool is_packed(Transfer* transfer);
+  bool pack_whole(Transfer* transfer);
   int pump_bounces(PeerState& to, Path path, Transfer* transfer);
   std::byte* place_bounce(Transfer* transfer, std::size_t bytes);
   static bool is_reading(const Transfer& transfer, std::span<const std::byte> payload);
@@ -219,7 +221,6 @@ class Core final : public transport::Sink {
   BulkLink* bulk_path(PeerState& to, const Transfer& transfer);
   std::optional<Path> data_path(PeerState& to, const Transfer& transfer);
   int pump_data(Transfer* transfer);
-  void end_posting(Transfer* transfer);
   void end_sent(Transfer* transfer);
   void end_received(int from, const transport::FrameHeader& header, Transfer* transfer);
 
@@ -286,6 +287,7 @@ class Core final : public transport::Sink {
   void run_completions();
   int poll();
   int pump();
+  void end_posting(Transfer* transfer);
   int pump_or_keep();
   int flush(PeerState& peer);
   void flush_or_keep(PeerState& peer);
@@ -305,6 +307,9 @@ class Core final : public transport::Sink {
   template <class IsOver>
   bool see_to(const IsOver& is_over, std::int64_t patience_ns);
 
+  void tell(const Happening& what) {
+    if (const Observer observer = observer_.load(std::memory_order_relaxed)) observer(what);
+  }
   wireup::Wireup& wireup_;
   const Knobs knobs_;
   OtherCalls other_calls_;
@@ -332,9 +337,6 @@ class Core final : public transport::Sink {
   LossHook loss_hook_;
   bool is_completing_ = false, is_closed_ = false, has_given_up_ = false;
   bool warned_any_source_ = false;
-  void tell(const Happening& what) {
-    if (const Observer observer = observer_.load(std::memory_order_relaxed)) observer(what);
-  }
   types::Devices devices_;
   std::uint32_t copies_ = 0;         // that devices have not ended
   std::uint64_t arrived_bytes_ = 0;  // in blocks of ours, on their way into a device's memory

@@ -30,7 +30,7 @@ bool Core::is_part(const Transfer& transfer, const transport::FrameHeader& heade
 void Core::end_received(int from, const transport::FrameHeader& header, Transfer* transfer) {
   if (transfer->moved < transfer->total || transfer->placed > 0) return;
   if ((header.flags & kWantsTaken) != 0)
-    queue_control(peer(from), Kind::taken, 0, transfer->remote);
+    queue_control(peer(from), Kind::taken, 0, transfer->peer_id);
   end_answered(transfer);
 }
 
@@ -109,7 +109,7 @@ int Core::pump_data(Transfer* transfer) {
   transport::FrameHeader header;
   header.kind = static_cast<std::uint8_t>(Kind::data);
   header.flags = transfer->data_flags();
-  header.cookie = transfer->remote;
+  header.cookie = transfer->peer_id;
   int posted = 0;
   while (path && transfer->moved < transfer->total && transfer->in_flight < kMostInFlight &&
          posted < kBurst && transfer->failure == Code::ok) {

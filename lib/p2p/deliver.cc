@@ -164,7 +164,7 @@ void Core::deliver_eager(Transfer* transfer, int from, const transport::FrameHea
     if (bytes > 0 && transfer->buffer.device->stands_behind_caller() &&
         !flood_.has_room_for_devices(bytes_.in_use())) {
       transfer->is_unanswered = true;
-      transfer->remote = high_of(header.cookie);
+      transfer->peer_id = high_of(header.cookie);
       transfer->key_flags = header.flags;
       transfer->came = payload.size();
       unpack_later(transfer, 0, payload.first(bytes));

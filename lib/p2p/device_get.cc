@@ -169,7 +169,7 @@ bool Core::start_device_get(PeerState& peer, Transfer* transfer) {
 
 // A message to ourselves out of a device's memory, or into it: no host memory between.
 bool Core::start_own_copy(Transfer* transfer) {
-  const Transfer* const sent = channel_.transfers.find(transfer->remote);
+  const Transfer* const sent = channel_.transfers.find(transfer->peer_id);
   if (sent == nullptr || sent->phase != Phase::offered || sent->peer != wireup_.rank())
     return false;
   if (sent->buffer.device == nullptr && transfer->buffer.device == nullptr) return false;

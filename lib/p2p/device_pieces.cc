@@ -55,7 +55,7 @@ void DeviceReads::refill(Transfer* transfer) {
       core_.begin_copy(transfer);
       return pack(transfer, at, bytes, core_.take_work(transfer, Bounce::Use::piece));
     }
-    core_.queue_control(core_.peer(transfer->peer), Kind::refilled, 0, transfer->remote);
+    core_.queue_control(core_.peer(transfer->peer), Kind::refilled, 0, transfer->peer_id);
   }
 }
 
@@ -63,7 +63,7 @@ void DeviceReads::refill(Transfer* transfer) {
 void DeviceReads::end_packed(Transfer* transfer) {
   const bool is_there = transfer->failure == Code::ok;
   core_.queue_control(core_.peer(transfer->peer), Kind::refilled, is_there ? 1 : 0,
-                      transfer->remote);
+                      transfer->peer_id);
   refill(transfer);
 }
 
@@ -77,7 +77,7 @@ bool DeviceReads::on_emptied(int from, const transport::FrameHeader& header) {
                            transfer->moved + kWindow < transfer->total;
   if (!is_expected) return false;
   transfer->moved = header.length;
-  transfer->remote = high_of(header.cookie);
+  transfer->peer_id = high_of(header.cookie);
   if (transfer->copies == 0) refill(transfer);
   return true;
 }
@@ -107,7 +107,7 @@ void DeviceReads::end_read(Transfer* transfer, bool ok) {
   if (transfer->is_in_pieces() && transfer->moved - kPiece + kWindow < transfer->total) {
     ++transfer->in_flight;
     core_.queue_control(core_.peer(transfer->peer), Kind::emptied, transfer->moved,
-                        cookie_of(transfer->remote, transfer->id));
+                        cookie_of(transfer->peer_id, transfer->id));
   }
   go_on(transfer);
 }
@@ -132,7 +132,7 @@ void DeviceReads::end(PeerState& from, Transfer* transfer) {
   transfer->in_flight = 0;
   transfer->packed = 0;
   if (transfer->moved == transfer->total) {
-    core_.queue_control(from, Kind::taken, 0, transfer->remote);
+    core_.queue_control(from, Kind::taken, 0, transfer->peer_id);
     return from.gone ? core_.complete(transfer) : core_.end_answered(transfer);
   }
   if (from.gone) return core_.fail_with(transfer, from.failure);

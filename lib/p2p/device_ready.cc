@@ -18,15 +18,15 @@ namespace tutti::p2p {
 
 void DeviceReads::await_data(PeerState& from, Transfer* transfer) {
   transfer->phase = Phase::awaiting;
-  transfer->key_flags &= static_cast<std::uint8_t>(~kNotYet);
-  core_.queue_control(from, Kind::awaited, 0, cookie_of(transfer->remote, transfer->id));
+  transfer->key_flags &= static_cast<std::uint8_t>(~kDataNotYet);
+  core_.queue_control(from, Kind::awaited, 0, cookie_of(transfer->peer_id, transfer->id));
 }
 
 void DeviceReads::on_awaited(int from, const transport::FrameHeader& header) {
   Transfer* const transfer =
       core_.find_active(low_of(header.cookie), from, Phase::offered, "awaited");
   if (transfer == nullptr) return;
-  transfer->remote = high_of(header.cookie);
+  transfer->peer_id = high_of(header.cookie);
   transfer->is_awaited = true;
   if (!transfer->waits_exposed || transfer->failure != Code::ok) tell_ready(transfer);
 }
@@ -35,7 +35,7 @@ void DeviceReads::on_awaited(int from, const transport::FrameHeader& header) {
 void DeviceReads::tell_ready(Transfer* transfer) {
   if (!std::exchange(transfer->is_awaited, false)) return;
   const bool is_there = transfer->failure == Code::ok;
-  core_.queue_control(core_.peer(transfer->peer), Kind::ready, is_there ? 1 : 0, transfer->remote);
+  core_.queue_control(core_.peer(transfer->peer), Kind::ready, is_there ? 1 : 0, transfer->peer_id);
 }
 
 // What cannot be had is asked for in frames, and then cut.

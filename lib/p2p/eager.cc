@@ -103,7 +103,7 @@ Pending* Core::send(Mode mode, int rank, const Envelope& envelope, const types::
       return transfer;
     }
     if (buffer.device != nullptr && transfer->total <= to.eager_bytes && !is_read(to, *transfer))
-      is_packed(transfer);
+      pack_whole(transfer);
     // Credit may have come back unseen: who only sends does not look.
     if (transfer->total <= to.eager_bytes && cost_of(transfer->total) > to.credit) poll();
     if (!to.waiting.is_empty() || to.is_recalling || !post_first(to, transfer)) {
@@ -139,7 +139,7 @@ bool Core::post_first(PeerState& peer, Transfer* transfer) {
   const bool is_whole =
       transfer->total <= peer.eager_bytes && (!is_of_device || transfer->region == nullptr);
   if (is_of_device) [[unlikely]] {
-    const bool is_there = is_whole ? is_packed(transfer) : !transfer->waits_exposed;
+    const bool is_there = is_whole ? pack_whole(transfer) : !transfer->waits_exposed;
     if (!is_there) {
       if (!transfer->buffer.device->stands_behind_caller()) return false;
       return post_offer(peer, transfer);
@@ -168,7 +168,7 @@ bool Core::post_eager(PeerState& peer, Transfer* transfer, bool is_charged) {
       header_of(Kind::eager, {transfer->context, transfer->source, transfer->tag, 0}, peer);
   header.length = bytes;
   header.flags = flags_of(transfer->gave_up);
-  if (confirms) header.flags |= is_charged ? kWantsTaken : kWantsTaken | kFree;
+  if (confirms) header.flags |= is_charged ? kWantsTaken : kWantsTaken | kFreeEager;
   if (confirms) transfer->is_asked_back = false;
   if (transfer->mode != Mode::synchronous && !is_charged) header.flags |= kUntilKept;
   const std::uint32_t number = next_number(peer);

@@ -33,7 +33,8 @@ class FrameHandler {
                            std::size_t /*bytes*/) {
     return nullptr;
   }
-  // No frame comes from there or arrives there any more. Once a peer.
+  // No frame comes from there or arrives there any more. Once a peer. (Ready: no
+  // handler has need of it yet.)
   virtual void on_peer_lost(int /*peer*/, Code /*why*/) {}
 };
 
@@ -54,7 +55,8 @@ class FrameTable {
     for (std::size_t kind = kinds.first; kind < end; ++kind) rows_[kind] = &handler;
     return {};
   }
-  // Its kinds are unknown from now on: peers that go on sending them are broken off with.
+  // Its kinds are unknown from now on: peers that go on sending them are broken off with. (Ready,
+  // not called yet.)
   void remove(const FrameHandler& handler) {
     for (FrameHandler*& row : rows_)
       if (row == &handler) row = nullptr;

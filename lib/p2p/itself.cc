@@ -9,7 +9,7 @@ bool Core::give_to_self(const Envelope& envelope, const void* data, std::size_t 
   PeerState* const to = peers_[static_cast<std::size_t>(wireup_.rank())].get();
   // A message sent before may still be on its way.
   if (to == nullptr || to->link == nullptr || to->has_queued() || !to->link->is_empty() ||
-      looks_.is_due())
+      looks_.take_turn())
     return false;
   auto* const transfer = static_cast<Transfer*>(
       channel_.posted.find({envelope.context, envelope.source, envelope.tag}));

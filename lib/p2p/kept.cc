@@ -66,7 +66,7 @@ void Core::repay(KeptMessage& message) {
     queue_control(sender, Kind::taken, 0, high_of(message.header.cookie));
     flags &= static_cast<std::uint8_t>(~(kWantsTaken | kUntilKept));
   }
-  if ((flags & kFree) == 0) consumed(sender, message.bytes);
+  if ((flags & kFreeEager) == 0) consumed(sender, message.bytes);
   flags |= kRepaid;
 }
 

@@ -147,11 +147,6 @@ class PostedQueue : public MatchQueue {
         message, [&](const MatchNode& node) { return accepts(key_of(node), message); },
         [&](MatchNode*) { return find_indexed(message); });
   }
-  MatchNode* take(const MatchKey& message) {
-    MatchNode* const node = find(message);
-    if (node != nullptr) remove(node);
-    return node;
-  }
 
  private:
   MatchNode* find_indexed(const MatchKey& message);

@@ -217,9 +217,10 @@ class Endpoint {
   void set_gate(transport::Waiter::Gate* gate);
   // The wireup knows further ranks (Wireup::add): from now on they are peers like all others, of
   // any receive from any source, too. Not from inside a callback. They know this rank before it
-  // sends.
+  // sends. (Ready, not called yet.)
   void grow();
-  // Frames of other rooms: who registered a kind here is told of its frames, from any peer.
+  // Frames of other rooms: who registered a kind here is told of its frames, from any peer. (Ready,
+  // not called yet, as is post_frame.)
   FrameTable& frames();
   // Sends one, at most traits(peer).max_frame bytes; a room's frames to a peer arrive in their
   // order, but may pass messages. `aux` is p2p's. Full: nothing happened, progress and try again.

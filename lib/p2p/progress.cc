@@ -188,7 +188,7 @@ int Core::pump() {
 // All its data are posted, or no more of them will be.
 void Core::end_posting(Transfer* transfer) {
   if (PeerState& to = peer(transfer->peer); transfer->moved < transfer->total && !to.gone) {
-    queue_cut(to, transfer->remote, transfer->moved, transfer->failure);
+    queue_cut(to, transfer->peer_id, transfer->moved, transfer->failure);
     to.control_last->header.flags = transfer->data_flags();
   }
   transfer->phase = Phase::pinned;

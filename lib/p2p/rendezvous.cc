@@ -48,7 +48,7 @@ bool Core::post_offer(PeerState& peer, Transfer* transfer) {
   if (is_of_device && !key.empty()) {
     if (transfer->total > kMostDeviceKept) header.flags = 0;
     header.flags |= transfer->scratch == nullptr ? kOfDevice : kOfDevice | kPacked;
-    if (transfer->waits_exposed) header.flags |= kNotYet;
+    if (transfer->waits_exposed) header.flags |= kDataNotYet;
   }
   const std::uint32_t cost = key_cost_of(key.size());
   peer.credit -= cost;
@@ -100,10 +100,10 @@ void Core::match_offer(Transfer* transfer, int from, const transport::FrameHeade
 void Core::note_offer(Transfer* transfer, const transport::FrameHeader& header,
                       std::span<const std::byte> key) {
   transfer->phase = Phase::matched;
-  transfer->remote = high_of(header.cookie);
+  transfer->peer_id = high_of(header.cookie);
   transfer->moved = 0;
   transfer->key.assign(key.begin(), key.end());
-  transfer->key_flags = header.flags & (kOfDevice | kPacked | kNotYet);
+  transfer->key_flags = header.flags & (kOfDevice | kPacked | kDataNotYet);
 }
 
 void Core::answer(Transfer* transfer) {
@@ -113,7 +113,8 @@ void Core::answer(Transfer* transfer) {
   if (transfer->failure != Code::ok) return give_up(from, transfer);  // its context was cancelled
   const bool is_own = transfer->peer == wireup_.rank() && transfer->total > 0;
   if (is_own && start_own_copy(transfer)) return;
-  if ((transfer->key_flags & kNotYet) != 0) return DeviceReads(*this).await_data(from, transfer);
+  if ((transfer->key_flags & kDataNotYet) != 0)
+    return DeviceReads(*this).await_data(from, transfer);
   if (transfer->total > 0 && !transfer->key.empty() && start_get(from, transfer)) return;
   if (start_move(from, transfer)) return;
   grant(from, transfer);
@@ -186,7 +187,7 @@ void Core::go_on_getting(Transfer* transfer) {
   stock();
   PeerState& from = *peers_[static_cast<std::size_t>(transfer->peer)];
   if (transfer->moved == transfer->total) {
-    queue_control(from, Kind::taken, 0, transfer->remote);
+    queue_control(from, Kind::taken, 0, transfer->peer_id);
     return from.gone ? complete(transfer) : end_answered(transfer);
   }
   if (from.gone) return fail_with(transfer, from.failure);
@@ -198,7 +199,7 @@ void Core::grant(PeerState& peer, Transfer* transfer) {
   transfer->phase = Phase::granted;
   transfer->moved = 0;
   transfer->placed = 0;
-  const std::uint64_t cookie = cookie_of(transfer->remote, transfer->id);
+  const std::uint64_t cookie = cookie_of(transfer->peer_id, transfer->id);
   queue_control(peer, Kind::grant, transfer->total, cookie);
   peer.control_last->header.flags = static_cast<std::uint8_t>(transfer->buffer.kind());
   if (transfer->total == 0) complete(transfer);
@@ -221,9 +222,9 @@ bool Core::on_grant(int from, const transport::FrameHeader& header) {
     peer(from).note_granted(transfer->total, header.tag);
   transfer->region.reset();  // it will not be read
   if (transfer->scratch != nullptr) transfer->packed = 0;
-  transfer->remote = high_of(header.cookie);
+  transfer->peer_id = high_of(header.cookie);
   if (transfer->failure != Code::ok) {
-    if (header.length > 0) queue_cut(peer(from), transfer->remote, 0, transfer->failure);
+    if (header.length > 0) queue_cut(peer(from), transfer->peer_id, 0, transfer->failure);
     fail_with(transfer, transfer->failure);
     return true;
   }

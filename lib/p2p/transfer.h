@@ -84,42 +84,48 @@ struct alignas(kCacheLine) Transfer final : Pending, MatchNode {
   std::uint64_t total = 0;   // bytes that will move
   Transfer* next = nullptr;  // in the peer's waiting line, the completions
   // From here on: of messages that are offered, pinned or staged.
-  std::uint32_t in_flight = 0;  // pinned frames not yet fired; 0 when it is complete
-  std::uint64_t moved = 0;      // posted, or arrived; counted from the grant on
-  std::uint64_t placed = 0;  // on their way into a place; with what arrived never above the total
-  bool is_taken = false, is_asked_back = false, is_judged = false;  // in full; by cancel(); by Ways
-  Ways::Way way = Ways::frames;                                     // of one that is judged
-  Core* core = nullptr;                                             // fixed
-  std::uint32_t id = 0;                                             // fixed: its number in the pool
-  std::uint32_t remote = 0;                                         // the other side's id
+  std::uint32_t in_flight = 0;   // pinned frames not yet fired; 0 when it is complete
+  std::uint64_t moved = 0;       // bytes posted, or arrived; counted from the grant on
+  std::uint64_t placed = 0;      // on their way into a place; with `moved` never above the total
+  bool is_taken = false;         // a send by a bulk link: its receiver has all of it
+  bool is_asked_back = false;    // a send: cancel() has asked its receiver for it
+  bool is_judged = false;        // what it takes is told to Ways, when it ends
+  Ways::Way way = Ways::frames;  // of one that is judged
+  Core* core = nullptr;          // fixed
+  std::uint32_t id = 0;          // fixed: its number in the pool
+  std::uint32_t peer_id = 0;     // the other side's
   Pin pin;
-  // Packed part of a non-contiguous message that did not fit in the link yet. Null: none.
-  std::byte* staging = nullptr;
-  std::size_t staging_bytes = 0, staged = 0;  // taken from the pool; of these packed, 0: none
-  std::unique_ptr<transport::Region> region;  // of a send that the peer may read
-  Blob key;                                   // of a receive's sender, until it is answered
+  std::byte* staging = nullptr;   // of a message with gaps: what the link had no room for, packed
+  std::size_t staging_bytes = 0;  // taken from the pool for that
+  std::size_t staged = 0;         // of these packed; 0: none
+  std::unique_ptr<transport::Region> region;         // of a send that the peer may read
+  Blob key;                                          // of a receive's sender, until it is answered
   std::unique_ptr<transport::Remote> source_memory;  // what a receive reads from
   // Of messages in a device's memory.
-  std::uint32_t copies = 0;  // under way
-  // Bytes that are packed, or about to be; of a receive that reads: what is there to read.
-  std::uint64_t packed = 0;
-  // Outgoing, in order; and one that a transport reads into.
-  Bounce *bounces = nullptr, *last_bounce = nullptr, *reading = nullptr;
+  std::uint32_t copies = 0;   // under way
+  std::uint64_t packed = 0;   // a send: bytes packed, or about to be; a receive that reads: bytes
+                              // that are there to read, 0: none was asked for
+  Bounce* bounces = nullptr;  // of a send: packed parts, in order
+  Bounce* last_bounce = nullptr;
+  Bounce* reading = nullptr;     // of a receive: what a transport reads into
   std::byte* scratch = nullptr;  // of a send: the device's, packed into for its reader
-  // Of a send: its exposing was tried, and waits for the device; its receiver waits for that.
-  bool was_exposed = false, waits_exposed = false, is_awaited = false;
-  std::uint64_t came = 0;      // of a receive that was too short: the bytes of its message
-  std::uint8_t key_flags = 0;  // of a receive: what `key` is of, as its offer's flags say
-  bool is_unanswered = false;  // until it is unpacked; then `came` and `key_flags` are its frame's
-  bool by_link = false;        // a link moves that memory itself, and its device waits for none
+  bool was_exposed = false;      // of a send: exposing it was tried
+  bool waits_exposed = false;    // of a send: its device has not ended what came before it
+  bool is_awaited = false;       // of a send: its receiver waits for that, to be told ready
+  std::uint64_t came = 0;        // of a receive: its message's bytes, where it was too short for
+                                 // them, or while it is_unanswered
+  std::uint8_t key_flags = 0;    // of a receive: its offer's flags, which say what `key` is of; its
+                                 // eager frame's, while it is_unanswered
+  bool is_unanswered = false;    // of a receive: its eager frame is answered when it is unpacked
+  bool by_link = false;          // a link moves that memory itself, and its device waits for none
 
   // Of its data frames: those of a bulk link may overtake each other.
   std::uint8_t data_flags() const { return by_bulk > 0 ? kWantsTaken : std::uint8_t{0}; }
-  // Of a receive that reads: what it reads is a window (device_pieces.cc).
   // A receive that waits for its own device: its sender was asked for nothing yet (start_move).
   bool waits_to_move() const {
     return phase == Phase::getting && packed == 0 && source_memory == nullptr;
   }
+  // Of a receive that reads: what it reads is a window (device_pieces.cc).
   bool is_in_pieces() const { return (key_flags & kPacked) != 0 && total > kWindow; }
   // Bytes that it reads next.
   std::uint64_t piece() const {

@@ -64,26 +64,40 @@ constexpr Code code_of(std::int32_t tag) {
   return tag == static_cast<std::int32_t>(Code::proc_aborted) ? Code::proc_aborted : Code::other;
 }
 
-// Flags of eager frames and, where it says so, of others.
-// The sender waits for the match; of data, for all of them, and they may overtake each other.
+// Flags of a frame; those of a kept message are its frame's, with one more that is never sent.
+//
+//   bit   eager           offer          data           kept
+//     1   kWantsTaken     -              kWantsTaken    as it came
+//     2   kFreeEager      kDataNotYet    -              as it came
+//     4   -               -              -              kRepaid
+//     8   kUntilKept      kUntilKept     -              kUntilKept
+//    16   -               kOfDevice      -              as it came
+//    32   -               kPacked        -              as it came
+//   64+   gave_up_of()    -              -              as it came
+//
+// The sender waits for the match; of data: until all are there, and they may overtake each other.
 inline constexpr std::uint8_t kWantsTaken = 1;
-inline constexpr std::uint8_t kFree = 2;  // cost no credit: as small as an offer's record
-// Of offers: the key is of a device's memory; its first byte says of which kind.
+// It cost no credit: it is as small as an offer's record.
+inline constexpr std::uint8_t kFreeEager = 2;
+// (With kOfDevice.) The data are not there yet, and come with ready.
+inline constexpr std::uint8_t kDataNotYet = 2;
+// Its credit went back when it was kept.
+inline constexpr std::uint8_t kRepaid = 4;
+// The sender waits for room here only, not for the match; of a kept message: it waits still.
+inline constexpr std::uint8_t kUntilKept = 8;
+// The key is of a device's memory; its first byte says of which kind.
 inline constexpr std::uint8_t kOfDevice = 16;
-// Of those: of memory that the message is packed into, a window of it at a time.
+// (With kOfDevice.) Of memory that the message is packed into, a window of it at a time.
 inline constexpr std::uint8_t kPacked = 32;
-// Of those, too: the data are not there yet, and come with ready.
-inline constexpr std::uint8_t kNotYet = 2;
+// The sender gave up the call of that fingerprint: why, in the highest bits.
+inline constexpr unsigned kGaveUpAt = 6;
+
+inline constexpr std::uint8_t kOwesNothing = kFreeEager | kRepaid;  // of kept eager ones
+
+// Of messages that are packed for their reader (device_pieces.cc).
 inline constexpr std::uint64_t kPiece = std::uint64_t{4} << 20;
 inline constexpr std::uint64_t kWindow = 4 * kPiece;
-// The sender waits for room only, not for the match; of offers as well. Of a kept message: for want
-// of it.
-inline constexpr std::uint8_t kUntilKept = 8;
-// Of a kept message, never sent: its credit went back when it was kept.
-inline constexpr std::uint8_t kRepaid = 4;
-inline constexpr std::uint8_t kOwesNothing = kFree | kRepaid;
-// In the highest bits of an eager frame's: its sender gave up the call of that fingerprint.
-inline constexpr unsigned kGaveUpAt = 6;
+
 constexpr std::uint8_t flags_of(GaveUp why) {
   return static_cast<std::uint8_t>(static_cast<unsigned>(why) << kGaveUpAt);
 }

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <random>
 
-#include "sched/lanes.h"
+#include "sched/message_pairs.h"
 #include "sched/symbols.h"
 
 namespace tutti::sched {
@@ -21,7 +21,7 @@ Result<void> complain(std::size_t rank, std::size_t step, const std::string& wha
 class Checker {
  public:
   Checker(std::span<const Schedule> ranks, std::span<const Contract> contracts, std::uint64_t seed)
-      : ranks_(ranks), contracts_(contracts), random_(seed), lanes_(ranks) {
+      : ranks_(ranks), contracts_(contracts), random_(seed), pairs_(ranks) {
     for (std::size_t r = 0; r < ranks.size(); ++r) {
       memory_.emplace_back(contracts[r], ranks[r].scratch);
       heard_.emplace_back(ranks[r].steps.size(), Heard(ranks.size()));
@@ -41,7 +41,7 @@ class Checker {
 
  private:
   // Something that may happen next: a local step, or the message that this send begins.
-  using Place = Lanes::Place;
+  using Place = MessagePairs::Place;
 
   void start(std::size_t rank) {
     for (std::uint32_t i = 0; i < ranks_[rank].steps.size(); ++i) {
@@ -58,7 +58,7 @@ class Checker {
       enabled_.push_back(place);
       return;
     }
-    lanes_.ready(place, [&](Place send) { enabled_.push_back(send); });
+    pairs_.ready(place, [&](Place send) { enabled_.push_back(send); });
   }
 
   Result<void> run_one() {
@@ -66,7 +66,7 @@ class Checker {
     const Place place = enabled_[pick];
     enabled_[pick] = enabled_.back();
     enabled_.pop_back();
-    if (at(place).kind == StepKind::send) return transfer(place, lanes_.partner(place));
+    if (at(place).kind == StepKind::send) return transfer(place, pairs_.partner(place));
     if (const std::string wrong = memory_[place.rank].run_local(at(place)); !wrong.empty())
       return complain(place.rank, place.step, wrong);
     done(place);
@@ -107,7 +107,7 @@ class Checker {
     std::size_t all = 0;
     for (const Schedule& schedule : ranks_) all += schedule.steps.size();
     if (done_ == all) return {};
-    const auto stuck = lanes_.first_waiting();
+    const auto stuck = pairs_.first_waiting();
     if (!stuck) return fail(Code::intern, "steps wait for each other in a circle");
     const Step& step = at(*stuck);
     const bool sends = step.kind == StepKind::send;
@@ -139,7 +139,7 @@ class Checker {
   std::span<const Schedule> ranks_;
   std::span<const Contract> contracts_;
   std::mt19937_64 random_;
-  Lanes lanes_;
+  MessagePairs pairs_;
   std::vector<SymbolicMemory> memory_;
   std::vector<std::vector<Heard>> heard_;  // by rank and step: whom its being done implies
   std::vector<std::vector<std::uint32_t>> waits_for_;

@@ -7,7 +7,7 @@
 // it in segments is not free. Copies and folds occupy their rank's processor.
 #include <queue>
 
-#include "sched/lanes.h"
+#include "sched/message_pairs.h"
 #include "sched/sched.h"
 
 namespace tutti::sched {
@@ -15,10 +15,10 @@ namespace {
 
 class Simulation {
  public:
-  using Place = Lanes::Place;
+  using Place = MessagePairs::Place;
 
   Simulation(std::span<const Schedule> ranks, const MachineModel& machine)
-      : ranks_(ranks), machine_(machine), lanes_(ranks), processor_(ranks.size(), 0) {
+      : ranks_(ranks), machine_(machine), pairs_(ranks), processor_(ranks.size(), 0) {
     for (const Schedule& schedule : ranks) {
       line_.ranks.emplace_back(schedule.steps.size());
       auto& waits = waits_for_.emplace_back();
@@ -67,7 +67,7 @@ class Simulation {
   void begin(Place place, double now_us) {
     const Step& step = at(place);
     if (step.kind == StepKind::send || step.kind == StepKind::recv) {
-      lanes_.ready(place, [&](Place send) { transfer(send, now_us); });
+      pairs_.ready(place, [&](Place send) { transfer(send, now_us); });
       return;
     }
     const double per_unit =
@@ -90,7 +90,7 @@ class Simulation {
 
   void arrive(Place send, double now_us) {
     const Link link = link_of(send);
-    const Place recv = lanes_.partner(send);
+    const Place recv = pairs_.partner(send);
     double& in = in_free_[port_of(recv.rank, link.inside)];
     const double start = std::max(now_us, in);
     in = start + link.gap_us + link.wire_us;
@@ -136,7 +136,7 @@ class Simulation {
 
   std::span<const Schedule> ranks_;
   const MachineModel& machine_;
-  Lanes lanes_;
+  MessagePairs pairs_;
   std::vector<double> processor_;           // when each rank's processor is free
   std::vector<double> out_free_, in_free_;  // by port: ranks first, then hosts
   std::vector<std::vector<std::uint32_t>> waits_for_;

@@ -4,7 +4,7 @@
 // needs no script and no font of its own; colours come as one style block.
 #include <cstdio>
 
-#include "sched/lanes.h"
+#include "sched/message_pairs.h"
 #include "sched/sched.h"
 
 namespace tutti::sched {
@@ -63,9 +63,9 @@ class Picture {
             y(r), kLeft + kWidth, y(r));
       print(text_, "<text x=\"8\" y=\"%.1f\">rank %zu</text>\n", y(r) + 4, r);
     }
-    const Lanes lanes(ranks_);
+    const MessagePairs pairs(ranks_);
     for (std::size_t r = 0; r < ranks_.size(); ++r)
-      for (std::uint32_t i = 0; i < ranks_[r].steps.size(); ++i) add(lanes, {r, i});
+      for (std::uint32_t i = 0; i < ranks_[r].steps.size(); ++i) add(pairs, {r, i});
     return text_ + "</svg>\n";
   }
 
@@ -86,7 +86,7 @@ class Picture {
     }
   }
 
-  void add(const Lanes& lanes, Lanes::Place place) {
+  void add(const MessagePairs& pairs, MessagePairs::Place place) {
     const Step& step = ranks_[place.rank].steps[place.step];
     const Timing& time = line_.ranks[place.rank][place.step];
     if (step.kind == StepKind::recv) return;
@@ -100,7 +100,7 @@ class Picture {
             folds ? "fold" : "copy", static_cast<long long>(step.from.count));
       return;
     }
-    const Lanes::Place to = lanes.partner(place);
+    const MessagePairs::Place to = pairs.partner(place);
     print(text_,
           "<path class=\"message\" d=\"M%.1f %.1fL%.1f %.1f\"><title>%lld units from rank %zu to "
           "rank %zu</title></path>\n",

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "base/check.h"
 
@@ -79,8 +80,9 @@ class Tracker {
   std::map<Count, Interval> at_;
 };
 
-}  // namespace
+using Dependency = std::pair<std::uint32_t, std::uint32_t>;  // earlier step, later step
 
+// Stores these edges in the schedule; kept in the order given, by earlier step.
 void store_edges(Schedule& schedule, const std::vector<Dependency>& edges) {
   for (Step& step : schedule.steps) step.successor_count = step.predecessors = 0;
   for (const auto& [earlier, later] : edges) {
@@ -97,6 +99,8 @@ void store_edges(Schedule& schedule, const std::vector<Dependency>& edges) {
   for (const auto& [earlier, later] : edges)
     schedule.successors[schedule.steps[earlier].first_successor + filled[earlier]++] = later;
 }
+
+}  // namespace
 
 void link(Schedule& schedule) {
   Tracker out;

@@ -82,9 +82,8 @@ class Builder {
   std::unique_ptr<State> state_;
 };
 
-// Textual dump, one step a line; loads back to an equal schedule.
+// Textual dump, one step a line.
 std::string to_text(const Schedule& schedule);
-Result<Schedule> from_text(const std::string& text);
 
 // What stands in one unit: the fold in rank order of unit `index` of ranks first .. last - 1.
 // first == last: undefined before, anything after.

@@ -42,13 +42,13 @@ struct Machine {
   int usable_threads() const;
 };
 
-// Looking for devices costs milliseconds.
 // Bytes this process may still take: what is available on the host, within the limits of its
 // control groups. 0: not known.
 std::uint64_t memory_left();
 
+// Looking for devices costs milliseconds.
 enum class DeviceReading { left_out, read };
-// cgroup, affinity and quota respected
+// Cgroup, affinity and quota are respected.
 Result<Machine> read_this_machine(DeviceReading devices = DeviceReading::left_out);
 // Of tests: hwloc's XML, and its "package:2 core:4 pu:2". It trusts both, and some ends the
 // process.

@@ -52,7 +52,7 @@ class LinuxCounters final : public KernelCounters {
 
   std::optional<Use> use() override {
     const wireup::SegmentHeader& header = segment_.header();
-    const std::uint64_t space = segment_.local(local_).first_contact[kPidNamespace];
+    const std::uint64_t space = segment_.local(local_).pid_namespace;
     cpu_set_t own;
     const auto stat = file_text("/proc/stat");
     // Where several hosts of the job are this one machine, their ranks would be taken for
@@ -66,8 +66,7 @@ class LinuxCounters final : public KernelCounters {
       wireup::LocalRecord& rank = segment_.local(local);
       if (rank.pid == 0) continue;  // it has not joined
       // relaxed: a rank that joins just now may be seen in the next look only; with SingleCopy().
-      if (std::atomic_ref(rank.first_contact[kPidNamespace]).load(std::memory_order_relaxed) !=
-          space)
+      if (std::atomic_ref(rank.pid_namespace).load(std::memory_order_relaxed) != space)
         return std::nullopt;
       const std::int64_t time = may_meet(own, rank.pid) ? time_of(rank.pid) : -1;
       if (time < 0) continue;

@@ -149,6 +149,7 @@ class Link {
   // Links that reach the host's memory take contiguous buffers of the host's only.
   virtual Result<void> get(Remote& from, std::uint64_t offset, const types::Buffer& into,
                            Done* done);
+  // (Ready, not called yet: this and the two below.)
   // Writes from.bytes there, likewise. Fires done when `from` may be changed again; that it has
   // arrived says flush only, and until then puts may overtake each other.
   virtual Result<void> put(Remote& to, std::uint64_t offset, const types::Buffer& from, Done* done);

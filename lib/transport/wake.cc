@@ -22,7 +22,7 @@ long membarrier(int command) {
 
 void register_barriers(wireup::LocalRecord& own) {
   const bool works = membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0;
-  own.first_contact[kHasBarriers] = works ? 1 : 0;
+  own.has_barriers = works ? 1 : 0;
 }
 
 void heavy_fence(const wireup::LocalRecord& own) {

@@ -19,16 +19,10 @@
 
 namespace tutti::transport {
 
-// Use of LocalRecord::first_contact.
-inline constexpr std::size_t kProbeAddress = 0;  // of a word in that rank's memory
-inline constexpr std::size_t kProbeValue = 1;    // what the word holds; 0: not there yet
-inline constexpr std::size_t kHasBarriers = 2;   // 1: membarrier works in that rank
-inline constexpr std::size_t kPidNamespace = 3;  // the one that its process id belongs to
-
 // Once per rank, before it sends or sleeps.
 void register_barriers(wireup::LocalRecord& own);
 inline bool needs_fence(const wireup::LocalRecord& own) {
-  return own.first_contact[kHasBarriers] == 0;
+  return own.has_barriers == 0;
 }
 void heavy_fence(const wireup::LocalRecord& own);
 

@@ -113,7 +113,7 @@ Device* Devices::begin(Device* device) const {
   const bool is_out = enqueued_->step_out();
   device->put_mark(mark);
   if (is_out) enqueued_->step_in();
-  while (!device->is_reached(mark)) {
+  while (!device->give_back_if_reached(mark)) {
     if (!enqueued_->is_under_way()) return device->begin_marked_call(mark);
     enqueued_->pause();
   }

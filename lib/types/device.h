@@ -77,7 +77,7 @@ class Device {
   };
   virtual Mark take_mark() { return {}; }
   virtual void put_mark(Mark&) {}
-  virtual bool is_reached(Mark&) { return true; }
+  virtual bool give_back_if_reached(Mark&) { return true; }
   virtual Device* begin_reached_call(const Mark&) { return begin_call(); }
   virtual Device* begin_marked_call(Mark&) { return begin_call(); }
   // `done` when what the caller gave the device before its latest call has ended: from then on

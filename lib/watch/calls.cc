@@ -174,25 +174,25 @@ const char* op_name(std::uint32_t op) {
   return op < std::size(kOpNames) ? kOpNames[op] : "";
 }
 
-std::uint32_t pack_print(const Print& print) {
+std::uint32_t pack_fingerprint(const Fingerprint& print) {
   // A reduction that has no root says its type there.
   const bool says_type = print.op != 0 && !has_root(print.collective);
   return (print.collective + 1) << 28 | print.op << 23 |
          ((says_type ? print.element : print.root) & 127U) << 16 | pack_bytes(print.bytes);
 }
 
-std::uint32_t neighbour_print(std::uint32_t collective) {
+std::uint32_t neighbour_fingerprint(std::uint32_t collective) {
   return kNeighbours | collective;
 }
 
-std::uint32_t own_print(Purpose purpose, std::uint32_t print) {
+std::uint32_t mark_own(Purpose purpose, std::uint32_t print) {
   const std::uint32_t op = (print >> 23) & 31U, root = (print >> 16) & 31U;
   return kOwn | static_cast<std::uint32_t>(purpose) << kPurpose |
          ((print >> 28) - 1) << kOwnCollective | (op != 0 ? op : root) << kOpOrRoot |
          (print & 0xffffU);
 }
 
-std::string describe_print(std::uint32_t print) {
+std::string describe_fingerprint(std::uint32_t print) {
   if ((print & ~0xffU) == kNeighbours)
     return std::string("a neighbourhood ") + collective_name(print & 0xffU);
   if (purpose_of(print) != Purpose::users) return describe_own(print);
@@ -206,10 +206,11 @@ std::string describe_print(std::uint32_t print) {
 
 std::string describe_call(const wireup::CallRecord& call) {
   // Whatever a callback called in between.
-  if (purpose_of(call.fingerprint) == Purpose::finalize) return describe_print(call.fingerprint);
+  if (purpose_of(call.fingerprint) == Purpose::finalize)
+    return describe_fingerprint(call.fingerprint);
   const std::string function = call.function > 0 ? function_name(call.function - 1) : "";
   if (!is_collective(call.fingerprint))
-    return function.empty() ? describe_print(call.fingerprint) : function;
+    return function.empty() ? describe_fingerprint(call.fingerprint) : function;
   const char* name = kCollectiveRows[(call.fingerprint >> 28) - 1].name;
   // A call of another name that is served by this collective: their arguments differ.
   if (!function.empty() && !contains(function, name)) return function;
@@ -234,7 +235,7 @@ std::string difference_between(const wireup::CallRecord& a, const wireup::CallRe
   const auto inside = [](const wireup::CallRecord& call) {
     return is_collective(call.fingerprint)
                ? std::string(kCollectiveRows[(call.fingerprint >> 28) - 1].name)
-               : describe_print(call.fingerprint);
+               : describe_fingerprint(call.fingerprint);
   };
   const auto kind = [](const wireup::CallRecord& call) {
     return std::string((call.flags & kNonblocking) != 0 ? "nonblocking" : "blocking");

@@ -18,7 +18,7 @@ namespace tutti::watch {
 // a reduction that has no root in 7, bytes in 16: below 1 KiB exactly; else about how many (to one
 // in 16), and what neighbours of that number differ in (by 31). So longer ones are alike if they
 // are nearly as long and differ by a multiple of 31 bytes.
-struct Print {
+struct Fingerprint {
   std::uint32_t collective = 0;  // tutti::Collective
   std::uint32_t op = 0;          // handle - MPI_OP_NULL, or kUserOp
   std::uint32_t root = 0;
@@ -26,19 +26,19 @@ struct Print {
   std::uint64_t bytes = 0;
 };
 inline constexpr std::uint32_t kUserOp = 31;
-std::uint32_t pack_print(const Print& print);
+std::uint32_t pack_fingerprint(const Fingerprint& print);
 // Neighbours need not say alike how much.
-std::uint32_t neighbour_print(std::uint32_t collective);
+std::uint32_t neighbour_fingerprint(std::uint32_t collective);
 // Of a collective that a function makes for itself, so that nobody takes it for a user's call: the
-// purpose and all that `print` says, but the type, and a root where there is an operation.
+// purpose and all that the fingerprint says, but the type, and a root where there is an operation.
 enum class Purpose : std::uint32_t { users, finalize, makes_comm, asks };
-std::uint32_t own_print(Purpose purpose, std::uint32_t print);
+std::uint32_t mark_own(Purpose purpose, std::uint32_t fingerprint);
 // "MPI_Bcast(root 0, 16 B)"
-std::string describe_print(std::uint32_t fingerprint);
+std::string describe_fingerprint(std::uint32_t fingerprint);
 
 bool has_root(std::uint32_t collective);
 const char* collective_name(std::uint32_t collective);  // "reduce_scatter"
-const char* op_name(std::uint32_t op);                  // as Print::op: "MPI_SUM"
+const char* op_name(std::uint32_t op);                  // as Fingerprint::op: "MPI_SUM"
 
 // CallRecord::flags
 inline constexpr std::uint32_t kNonblocking = 1;

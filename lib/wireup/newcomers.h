@@ -1,6 +1,6 @@
 // newcomers: ranks that a process learns of after its start (spawned, joined), which are not in its
 // job segment. A group of them says itself where its ranks are and by which addresses they are
-// reached.
+// reached. (Ready, not called yet.)
 #pragma once
 
 #include <string>

@@ -51,8 +51,8 @@ class PrunClient final : public Wireup {
     rank_ = segment_->rank_of(static_cast<std::uint32_t>(local));
   }
 
-  // From here on others may know this process, MPI_Init meets some: another one can be this rank
-  // only once this one has finalized.
+  // Tells the daemon that this process is the rank. From here on others know it, since MPI_Init
+  // talks to some of them: no other process can be this rank before this one has finalized.
   Result<void> begin() {
     LocalRecord& record = segment_->local(static_cast<std::uint32_t>(local_rank_));
     record.pid = static_cast<std::int32_t>(::getpid());

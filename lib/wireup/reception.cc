@@ -114,7 +114,7 @@ class RankGathering {
   void hear_proof(Visitor& visitor, const std::string& text);
   void make_wait(Visitor& visitor);
   void seat(Visitor& visitor);
-  bool is_held(BoardConnection& seat);
+  bool keep_up(BoardConnection& seat);
   Error late() const;
 
   const JobRun& run_;
@@ -208,7 +208,7 @@ void RankGathering::seat(Visitor& visitor) {
   visitor.is_done = true;
   if (!visitor.connection.move()) return;
   BoardConnection& seat = seats_[static_cast<std::size_t>(visitor.rank)];
-  const bool is_taken = is_held(seat);
+  const bool is_taken = keep_up(seat);
   visitor.connection.put(is_taken ? "taken" : "seat");
   static_cast<void>(visitor.connection.move());
   if (is_taken) return;
@@ -217,7 +217,7 @@ void RankGathering::seat(Visitor& visitor) {
 }
 
 // A rank to whom we were too slow may have left, and comes again: its seat is free for it.
-bool RankGathering::is_held(BoardConnection& seat) {
+bool RankGathering::keep_up(BoardConnection& seat) {
   if (!seat.is_open()) return false;
   if (seat.move()) return true;
   seat.close();

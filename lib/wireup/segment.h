@@ -28,7 +28,7 @@
 
 namespace tutti::wireup {
 
-inline constexpr std::uint32_t kSegmentVersion = 13;
+inline constexpr std::uint32_t kSegmentVersion = 14;
 inline constexpr std::size_t kAddressBytes = 228;
 inline constexpr std::size_t kHostNameBytes = 64;
 
@@ -39,7 +39,6 @@ enum class SleepState : std::uint32_t { awake, futex, doorbell };
 struct HostRecord {
   char name[kHostNameBytes];  // as the launcher says, zero-terminated
   std::uint32_t local_ranks;
-  std::uint32_t reserved[3];
 };
 
 // Where a rank is; constant from the start.
@@ -53,16 +52,18 @@ struct RankPlace {
 struct RankRecord {
   std::atomic<std::uint32_t> ready;
   std::uint32_t address_bytes;
-  // Of its process, set by daemons: 1: it ended without finalizing; it ended behind that.
-  std::atomic<std::uint32_t> gone, left;
+  // Of its process, set by daemons.
+  std::atomic<std::uint32_t> gone;  // 1: it ended without finalizing; release, acquire by readers
+  std::atomic<std::uint32_t> left;  // 1: it ended behind that; relaxed
   std::byte address[kAddressBytes];
 };
 static_assert(sizeof(RankRecord) % 4 == 0);
 
-// Bits of WatchRecord::asked: who is inside of the library, while a GPU's streams hold calls, waits
-// for an answer of the driver of that; by a function that is known to have none before those
-// streams go on. Above them each question counts one.
-inline constexpr std::uint64_t kAsks = 1, kIsBarred = 2, kQuestion = 4;
+// What WatchRecord::asked holds, of a rank that has calls in a GPU's streams and asks the driver
+// something from inside of the library (enqueue/silence.cc).
+inline constexpr std::uint64_t kAsks = 1;      // bit: it waits for the answer
+inline constexpr std::uint64_t kIsBarred = 2;  // bit: none comes before those streams go on
+inline constexpr std::uint64_t kQuestion = 4;  // unit of the rest: how many it has asked so far
 
 // What a rank is in, written by the rank, read by the daemon.
 struct WatchRecord {
@@ -79,7 +80,7 @@ struct WatchRecord {
 
 // A collective call, as the other members must make it too (watch/calls.h says what is what).
 struct CallRecord {
-  std::uint64_t birth;    // of the communicator (comm/contexts.h), and
+  std::uint64_t birth;    // of the communicator (comm/context_ids.h), and
   std::int32_t first;     // its first member: together they name it in this job for good
   std::uint32_t context;  // of its collectives; for words
   std::uint64_t number;   // among its calls of this kind, from 1; 0: nothing is here
@@ -117,7 +118,12 @@ struct alignas(kCacheLine) LocalRecord {
   std::atomic<std::uint32_t> wake_word;  // futex word: bumped by whoever wakes
   std::int32_t pid;                      // 0 until the rank has joined; for process_vm_readv
   std::atomic<std::uint32_t> state;      // RankState
-  std::uint64_t first_contact[4];        // spare for the shm transport
+  // What neighbours ask before they trust a way of the kernel's to this process (transport/wake.h,
+  // transport/shm/single_copy.cc).
+  std::uint64_t probe_address;  // of a word in that rank's memory
+  std::uint64_t probe_value;    // what the word holds; 0: not there yet
+  std::uint64_t has_barriers;   // 1: membarrier works in that rank
+  std::uint64_t pid_namespace;  // the one that its process id belongs to
   // Line 1: watch record.
   alignas(kCacheLine) WatchRecord watch;
   alignas(kCacheLine) RecentCalls recent;

@@ -50,6 +50,7 @@ class Wireup {
   }
   // Further ranks; the number of the first of them here. Who keeps tables of ranks grows them
   // (p2p::Endpoint::grow). Communicators of those who were there stay as they are.
+  // (Ready, not called yet.)
   int add(std::shared_ptr<Newcomers> group);
   // Of whichever rank, its own source asked.
   Result<BlobView> address_of(int rank);
@@ -77,7 +78,8 @@ class Wireup {
   // Whoever waits for long calls it, whichever thread.
   virtual void look_for_ends() const {}
   // Hands a memory file to ranks of this host (`to`: ranks of the job; none: all of this host), or
-  // takes one that was. Its size is sealed. Errors name ranks and hosts, and why.
+  // takes one that was. Its size is sealed. Errors name ranks and hosts, and why. (Ready, not
+  // called yet.)
   Result<Shared> share(int fd, std::span<const int> to = {});
   Result<UniqueFd> take(const ShareKey& key);
   // The same for what a GPU's driver has exported: no file to map, but to give to a driver. It is a

@@ -169,7 +169,7 @@ Code testall(int count, MPI_Request array_of_requests[], int* flag, MPI_Status* 
 }
 
 Code waitany(int count, MPI_Request array_of_requests[], int* indx, MPI_Status* status) {
-  progress_until([&] { return (*indx = any_done(count, array_of_requests)) != -1; });
+  wait_until_ready([&] { return (*indx = any_done(count, array_of_requests)) != -1; });
   if (*indx != MPI_UNDEFINED) return finish(array_of_requests + *indx, status);
   put_empty_status(status);
   return Code::ok;
@@ -190,7 +190,7 @@ Code testany(int count, MPI_Request array_of_requests[], int* indx, int* flag, M
 
 Code waitsome(int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[],
               MPI_Status* array_of_statuses) {
-  progress_until([&] { return any_done(incount, array_of_requests) != -1; });
+  wait_until_ready([&] { return any_done(incount, array_of_requests) != -1; });
   return finish_some(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
 }
 

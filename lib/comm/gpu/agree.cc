@@ -42,7 +42,7 @@ Result<Agreed> agree_once(Communicator& comm, const GpuCall& said, Obstacle mine
   std::int64_t words[] = {static_cast<std::int64_t>(mine) << 32 | comm.rank(), fingerprint,
                           -fingerprint, known_bytes(comm, said).value_or(moved_by(said)),
                           comm.state().gpu_calls->last.ns};
-  if (const Code code = greatest(comm, words); code != Code::ok)
+  if (const Code code = allreduce_max(comm, words); code != Code::ok)
     return fail(code, "members could not agree on how to make a call of GPU memory");
   Agreed agreed;
   agreed.obstacle = static_cast<Obstacle>(words[0] >> 32);

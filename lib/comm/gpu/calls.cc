@@ -92,8 +92,8 @@ Obstacle obstacle(Communicator& comm, const CollCall& call, const Whereabouts& w
   if (!where.in_primary) return Obstacle::own_context;
   if (!where.in_order) return Obstacle::layout;
   if (library_of(comm.runtime()) == nullptr) return Obstacle::no_library;
-  if (calls.team != nullptr && calls.team->is_broken()) return Obstacle::no_team;
-  if (calls.levels.room != nullptr && calls.levels.room->is_lost()) return Obstacle::no_team;
+  if (calls.team != nullptr && calls.team->check_broken()) return Obstacle::no_team;
+  if (calls.levels.buffer != nullptr && calls.levels.buffer->is_lost()) return Obstacle::no_team;
   if (calls.is_planned && calls.device != where.device) return Obstacle::another_gpu;
   return turn.obstacle();
 }
@@ -142,7 +142,7 @@ Code compare_sizes(Communicator& comm, const GpuCall& said) {
     if (const Count bytes = said.takes[peer].bytes; bytes > 0) marks ^= mark_of(peer, me, bytes);
   }
   auto word = static_cast<std::int64_t>(marks);
-  if (const Code code = odd_bits(comm, word); code != Code::ok) return code;
+  if (const Code code = allreduce_xor(comm, word); code != Code::ok) return code;
   if (word == 0) return Code::ok;
   comm.runtime().reason = {"two members say different sizes of a block that goes between them",
                            true};

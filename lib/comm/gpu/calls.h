@@ -40,10 +40,10 @@ struct GpuCalls {
   int device = -1;                          // of this member, in the team
   select::GpuLevels shape;
   struct Levels {
-    CommRef inside;                           // this member's group; its first is the leader
-    CommRef among;                            // the leaders; empty with the others
-    std::shared_ptr<delegate::GpuRoom> room;  // a leader's; two parts (select::kLevelPart)
-    bool have_rooms = false;                  // all leaders have: alike
+    CommRef inside;                               // this member's group; its first is the leader
+    CommRef among;                                // the leaders; empty with the others
+    std::shared_ptr<delegate::GpuBuffer> buffer;  // a leader's; two parts (select::kLevelPart)
+    bool have_rooms = false;                      // all leaders have: alike
   } levels;
   std::vector<int> group_of, place_in_group;  // by rank
 

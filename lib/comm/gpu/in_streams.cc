@@ -24,7 +24,7 @@ Obstacle obstacle(Communicator& comm, const StreamPlace& place, const GpuTurn& t
 Code keep_team(Communicator& comm, const StreamPlace& place) {
   GpuCalls& calls = *comm.state().gpu_calls;
   std::int64_t refused = calls.team->can_enqueue(place.stream) ? 0 : 1;
-  if (const Code code = greatest(comm, std::span(&refused, 1)); code != Code::ok) return code;
+  if (const Code code = allreduce_max(comm, std::span(&refused, 1)); code != Code::ok) return code;
   if (refused == 0)
     calls.streamed.emplace(comm.runtime(), calls.team, place.device, place.stream);
   else
@@ -34,7 +34,7 @@ Code keep_team(Communicator& comm, const StreamPlace& place) {
 
 // A member that does not keep its promise; the others may be in their kernels by now.
 tl::unexpected<Error> broken_promise(const GpuCalls::Streamed& streamed) {
-  if (!streamed.team->is_broken()) streamed.team->cancel(Code::buffer);
+  if (!streamed.team->check_broken()) streamed.team->cancel(Code::buffer);
   return fail(Code::buffer,
               "a buffer is not in memory of GPU " + std::to_string(streamed.device) +
                   " (its primary context) in one piece, as the stream's maker has promised "
@@ -84,10 +84,10 @@ Result<std::unique_ptr<StreamedCall>> StreamedCall::make(Communicator& comm, con
   const bool is_there = where.device < 0 || where.device == streamed.device;
   if (where.on_host || !where.in_primary || !where.in_order || !is_there)
     return broken_promise(streamed);
-  if (streamed.team->is_broken())
+  if (streamed.team->check_broken())
     return tutti::fail(streamed.team->failure(), "the library has failed on a member before");
-  remember(comm, Communicator::State::Kind::other, {said->said.fingerprint, 0, said->said.root},
-           said->said.block);
+  remember(comm, Communicator::State::Kind::nonblocking,
+           {said->said.fingerprint, 0, said->said.root}, said->said.block);
   return std::unique_ptr<StreamedCall>(
       new StreamedCall(streamed.team, streamed.stream, std::move(said)));
 }
@@ -103,15 +103,15 @@ Result<void> StreamedCall::put() const {
 }
 
 Code StreamedCall::code() const {
-  return team_->is_broken() ? team_->failure() : Code::ok;
+  return team_->check_broken() ? team_->failure() : Code::ok;
 }
 
 void StreamedCall::fail(Code code) const {
-  if (!team_->is_broken()) team_->cancel(code);
+  if (!team_->check_broken()) team_->cancel(code);
 }
 
 void look_in_streams(Runtime& runtime) {
-  if (runtime.streamed_team != nullptr) runtime.streamed_team->is_broken();
+  if (runtime.streamed_team != nullptr) runtime.streamed_team->check_broken();
 }
 
 }  // namespace tutti::comm

@@ -20,21 +20,21 @@ Result<CommRef> part_of(Communicator& comm, int color, const char* what) {
 }
 
 // A leader's, which is its process's for all its communicators. Leaders of GPUs go by levels of
-// hosts themselves, in the middle of a call by levels: so there is another room for that.
-std::shared_ptr<delegate::GpuRoom> room_on(Communicator& comm, int device, bool are_hosts) {
+// hosts themselves, in the middle of a call by levels: so there is another buffer for that.
+std::shared_ptr<delegate::GpuBuffer> buffer_on(Communicator& comm, int device, bool are_hosts) {
   Runtime& runtime = comm.runtime();
-  std::shared_ptr<delegate::GpuRoom>& room = runtime.gpu_rooms[{device, are_hosts}];
-  if (room != nullptr && !room->is_lost()) return room;
-  auto taken = runtime.gpu_library->take_room(device, 2 * select::kLevelPart);
+  std::shared_ptr<delegate::GpuBuffer>& buffer = runtime.gpu_buffers[{device, are_hosts}];
+  if (buffer != nullptr && !buffer->is_lost()) return buffer;
+  auto taken = runtime.gpu_library->take_buffer(device, 2 * select::kLevelPart);
   if (!taken) explain_gpus(comm, "no room for levels on its GPU: " + taken.error().text);
-  return room = taken ? std::move(*taken) : nullptr;
+  return buffer = taken ? std::move(*taken) : nullptr;
 }
 
-Result<void> take_rooms(Communicator& comm, bool are_hosts) {
+Result<void> take_buffers(Communicator& comm, bool are_hosts) {
   GpuCalls& calls = *comm.state().gpu_calls;
-  if (calls.levels.among) calls.levels.room = room_on(comm, calls.device, are_hosts);
-  std::int64_t lack = calls.levels.among && calls.levels.room == nullptr ? 1 : 0;
-  if (const Code code = greatest(comm, std::span(&lack, 1)); code != Code::ok)
+  if (calls.levels.among) calls.levels.buffer = buffer_on(comm, calls.device, are_hosts);
+  std::int64_t lack = calls.levels.among && calls.levels.buffer == nullptr ? 1 : 0;
+  if (const Code code = allreduce_max(comm, std::span(&lack, 1)); code != Code::ok)
     return fail(code, "members could not agree on how to make a call of GPU memory");
   calls.levels.have_rooms = lack == 0;
   return {};
@@ -66,7 +66,7 @@ Result<void> make_levels(Communicator& comm, const std::vector<int>& groups, boo
   TUTTI_TRY(among, part_of(comm, leads ? 0 : kUndefined, ", leaders"));
   calls.levels.inside = std::move(inside);
   calls.levels.among = std::move(among);
-  TUTTI_DO(take_rooms(comm, are_hosts));
+  TUTTI_DO(take_buffers(comm, are_hosts));
   // NCCL is where it can be and is wanted: elsewhere nobody asks for it.
   calls.levels.inside->state().asks_gpus =
       are_hosts && calls.levels.inside->size() > 1 && comm.runtime().may_have_gpus;

@@ -127,7 +127,7 @@ Result<bool> goes_past_team(Communicator& comm, const CollCall& call, const Team
   const auto fingerprint = static_cast<std::int64_t>(said.fingerprint);
   std::int64_t words[] = {static_cast<std::int64_t>(hindrance(comm, said)) << 32 | comm.rank(),
                           fingerprint, -fingerprint};
-  if (const Code code = greatest(comm, words); code != Code::ok)
+  if (const Code code = allreduce_max(comm, words); code != Code::ok)
     return fail(code, "members could not agree on how to make a call of GPU memory");
   if (words[1] != -words[2]) return false;  // the team says who calls something else
   const auto worst = static_cast<Hindrance>(words[0] >> 32);

@@ -3,8 +3,8 @@
 //   carried   what this member gives to its next stage: what the user gave, until a stage leaves
 //             something with it, as a leader
 //   result    where that is left: in the user's result where it belongs there (no byte is copied
-//             twice), else in the leader's room
-//   part      so much of the vector as the room holds; all stages, then the next part
+//             twice), else in the leader's buffer
+//   part      so much of the vector as the buffer holds; all stages, then the next part
 //   slice     members whose groups are in order: there a call of the leaders, with a block a
 //             leader, has the blocks where the members' are. Groups of neighbours are one slice,
 //             ranks that go round over two groups of n are n.
@@ -149,7 +149,7 @@ Code ByLevels::run_stage(const LevelStage& stage, Code code) {
 
 Code ByLevels::step(Code code, CollCall call) const {
   auto word = static_cast<std::int64_t>(code);
-  if (const Code lost = greatest(*on_, std::span(&word, 1)); lost != Code::ok) return lost;
+  if (const Code lost = allreduce_max(*on_, std::span(&word, 1)); lost != Code::ok) return lost;
   if (word != 0) return static_cast<Code>(word);
   call.root = root_;
   return run_within(*on_, call);
@@ -176,7 +176,7 @@ Code ByLevels::fold(Collective collective, Code code) {
   const bool takes = collective == Collective::allreduce || is_on_root();
   std::byte* const into = !takes      ? nullptr
                           : is_result ? shifted(result_, part_.begin)
-                                      : calls_.levels.room->at();
+                                      : calls_.levels.buffer->at();
   CollCall call = take_into(collective, into, part_.count());
   call.in_place = into == carried_;
   if (!call.in_place) {
@@ -255,18 +255,18 @@ Code ByLevels::allgather(Code code) {
 
 // What the leader's group is due, in the order of its members.
 Code ByLevels::reduce_scatter(Code code) {
-  std::byte* const room = calls_.levels.room->at() + select::kLevelPart;
+  std::byte* const buffer = calls_.levels.buffer->at() + select::kLevelPart;
   Count filled = 0;
   for (const Slice& slice : slices()) {
     const Count own = slice.counts[static_cast<std::size_t>(on_->rank())];
-    CollCall call = take_into(Collective::reduce_scatter, shifted(room, filled), own);
+    CollCall call = take_into(Collective::reduce_scatter, shifted(buffer, filled), own);
     call.recv_counts = slice.counts;
     call.send = shifted(carried_, slice.begin - part_.begin);
     call.send_type = unit_;
     code = step(code, call);
     filled += own;
   }
-  carried_ = room;
+  carried_ = buffer;
   return code;
 }
 

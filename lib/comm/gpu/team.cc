@@ -79,8 +79,8 @@ Result<std::vector<Card>> show_cards(Communicator& comm, int device) {
     explain_gpus(comm, "GPU " + std::to_string(device) + ": " + gpu.error().text);
   mine.version = runtime.gpu_library->version();
   mine.refuses_sharing = runtime.gpus_not_shared ? 1 : 0;
-  if (const Code code =
-          meeting_on(comm, watch::Purpose::asks).gather(std::as_writable_bytes(std::span(cards)));
+  if (const Code code = meeting_on(comm, watch::Purpose::asks)
+                            .allgather(std::as_writable_bytes(std::span(cards)));
       code != Code::ok)
     return fail(code, "members could not meet for a call of GPU memory");
   return cards;
@@ -135,7 +135,7 @@ Result<void> join_all(Communicator& comm, int device, bool shares) {
       why = made.error().text;
   }
   if (const Code code =
-          meeting_on(comm, watch::Purpose::asks).tell(std::as_writable_bytes(std::span(&word, 1)));
+          meeting_on(comm, watch::Purpose::asks).bcast(std::as_writable_bytes(std::span(&word, 1)));
       code != Code::ok)
     return fail(code, "members could not meet for a call of GPU memory");
   calls.team = join(comm, device, word, &why);
@@ -145,7 +145,7 @@ Result<void> join_all(Communicator& comm, int device, bool shares) {
                  runtime.gpu_library->name() + " is not used on GPU " + std::to_string(device) +
                      log::in_call() + ": " + why,
                  shares);
-  if (const Code code = greatest(comm, std::span(&failed, 1)); code != Code::ok)
+  if (const Code code = allreduce_max(comm, std::span(&failed, 1)); code != Code::ok)
     return fail(code, "members could not agree on how to make a call of GPU memory");
   if (failed == 0) return {};
   if (calls.team != nullptr) calls.team->abandon();

@@ -5,8 +5,8 @@
 
 #include "delegate/gpu_library.h"
 #include "delegate/nccl/functions.h"
+#include "delegate/nccl/gpu_buffer.h"
 #include "delegate/nccl/nccl_team.h"
-#include "delegate/nccl/room.h"
 #include "device/device.h"
 
 namespace tutti::delegate {
@@ -27,8 +27,8 @@ class Nccl final : public GpuLibrary {
     return id;
   }
 
-  Result<std::unique_ptr<GpuRoom>> take_room(int device, std::size_t bytes) override {
-    return nccl::take_room(device, bytes);
+  Result<std::unique_ptr<GpuBuffer>> take_buffer(int device, std::size_t bytes) override {
+    return nccl::take_buffer(device, bytes);
   }
 
   int version() const override { return functions_.version; }

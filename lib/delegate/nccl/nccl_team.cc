@@ -1,4 +1,4 @@
-// The team's beginning and end, and its calls: begun, stepped, broken off.
+// The team's beginning and end, and its calls: begun, waited for, broken off.
 #include "delegate/nccl/nccl_team.h"
 
 #include <utility>
@@ -32,29 +32,6 @@ class NcclTeam::Unsignalled {
 
  private:
   const Waiting& waiting_;
-};
-
-class NcclTeam::Begun final : public TeamRun {
- public:
-  Begun(NcclTeam& team, const GpuCall& call) : team_(team), call_(call) {
-    team_.begun_.push_back(this);
-  }
-  ~Begun() override {
-    if (stage_ == Stage::over) return;
-    team_.cancel(Code::other);
-    std::erase(team_.begun_, this);
-  }
-  StepResult step() override {
-    return stage_ == Stage::over ? StepResult::over : team_.step(*this);
-  }
-  Code code() const override { return code_; }
-
- private:
-  friend class NcclTeam;
-  NcclTeam& team_;
-  const GpuCall call_;
-  Stage stage_ = Stage::queued;
-  Code code_ = Code::ok;
 };
 
 NcclTeam::NcclTeam(const Functions& nccl, wireup::Wireup& wireup, const GpuLibrary::Place& place,
@@ -150,17 +127,26 @@ void NcclTeam::close() {
   comm_ = nullptr;
 }
 
-std::unique_ptr<TeamRun> NcclTeam::begin(const GpuCall& call) {
-  return std::make_unique<Begun>(*this, call);
-}
-
 Code NcclTeam::run(const GpuCall& call) {
   const Unsignalled told(waiting_);
-  Begun run(*this, call);
-  for (StepResult result; (result = run.step()) != StepResult::over;)
-    wait_once(result == StepResult::moved);
+  Code code = Code::ok;
+  try {
+    for (Stage stage = Stage::queued;;) {
+      bool moved = false;
+      while (stage != Stage::over && go_on(call, stage)) moved = true;
+      if (stage == Stage::over) break;
+      if (!moved && ++in_vain_ % kStepsBetweenLooks == 0)
+        if (const auto good = look_at_others(); !good)
+          break_off(good.error().code, good.error().text);
+      wait_once(moved);
+    }
+    code = broken_;
+  } catch (...) {  // the others are told
+    cancel(Code::other);
+    throw;
+  }
   waiting_.active(waiting_.self);
-  return run.code();
+  return code;
 }
 
 template <class Piece>
@@ -201,33 +187,18 @@ void NcclTeam::abandon() {
   cancel(Code::other);
 }
 
-// The calls before its own first.
-StepResult NcclTeam::step(Begun& run) {
-  bool moved = false;
-  while (run.stage_ != Stage::over && serve_first()) moved = true;
-  if (run.stage_ == Stage::over) return StepResult::over;
-  if (!moved && broken_ == Code::ok && ++in_vain_ % kStepsBetweenLooks == 0)
-    if (const auto good = look_at_others(); !good) break_off(good.error().code, good.error().text);
-  return moved ? StepResult::moved : StepResult::waits;
+// Takes the call on. False: it has to wait.
+bool NcclTeam::go_on(const GpuCall& call, Stage& stage) {
+  const Stage before = stage;
+  if (broken_ == Code::ok) stage = serve(call, stage);
+  if (broken_ != Code::ok) stage = Stage::over;
+  return stage != before;
 }
 
-// Takes the first of the begun calls on. False: it has to wait.
-bool NcclTeam::serve_first() {
-  Begun& first = *begun_.front();
-  const Stage before = first.stage_;
-  if (broken_ == Code::ok) first.stage_ = serve(first);
-  if (broken_ != Code::ok) {
-    first.stage_ = Stage::over;
-    first.code_ = broken_;
-  }
-  if (first.stage_ == Stage::over) begun_.erase(begun_.begin());
-  return first.stage_ != before;
-}
-
-NcclTeam::Stage NcclTeam::serve(Begun& run) {
+NcclTeam::Stage NcclTeam::serve(const GpuCall& call, Stage stage) {
   const Current current(driver_, context_);
-  if (run.stage_ == Stage::queued)
-    if (const auto launched = launch(run.call_); !launched) {
+  if (stage == Stage::queued)
+    if (const auto launched = launch(call); !launched) {
       break_off(launched.error().code, launched.error().text);
       return Stage::over;
     }
@@ -237,8 +208,8 @@ NcclTeam::Stage NcclTeam::serve(Begun& run) {
     return Stage::over;
   }
   if (!*taken) return Stage::launching;
-  if (run.stage_ != Stage::running)
-    if (const auto ends = end_in_stream(run.call_); !ends) {
+  if (stage != Stage::running)
+    if (const auto ends = end_in_stream(call); !ends) {
       break_off(ends.error().code, ends.error().text);
       return Stage::over;
     }
@@ -289,7 +260,7 @@ Result<void> NcclTeam::look_at_others() {
   return has_heard_ ? Result<void>(fail(Code::other, kAnotherFailed)) : Result<void>{};
 }
 
-bool NcclTeam::is_broken() {
+bool NcclTeam::check_broken() {
   if (broken_ == Code::ok && life_->is_over()) {  // and NCCL's communicator with it
     const std::scoped_lock hold(mutex_);
     comm_ = nullptr;

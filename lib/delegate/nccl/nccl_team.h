@@ -34,17 +34,15 @@ class NcclTeam final : public GpuTeam {
   // Meets the others; waits.
   Result<void> meet(const GpuLibrary::Id& id);
 
-  std::unique_ptr<TeamRun> begin(const GpuCall& call) override;
   Code run(const GpuCall& call) override;
   bool can_enqueue(void* stream) const override;
   Result<void> enqueue(const GpuCall& call, void* stream) override;
   void cancel(Code code) override;
   void abandon() override;
-  bool is_broken() override;
+  bool check_broken() override;
   Code failure() const override { return broken_; }
 
  private:
-  class Begun;
   class Unsignalled;
   enum class Stage : std::uint8_t { queued, launching, running, over };
 
@@ -52,9 +50,8 @@ class NcclTeam final : public GpuTeam {
            const Waiting& waiting);
   Result<void> make_stream();
   void wait_once(bool moved);
-  StepResult step(Begun& run);
-  bool serve_first();
-  Stage serve(Begun& run);
+  bool go_on(const GpuCall& call, Stage& stage);
+  Stage serve(const GpuCall& call, Stage stage);
   Result<void> launch(const GpuCall& call);
   Result<void> end_in_stream(const GpuCall& call);
   Result<void> wait_until_met();
@@ -69,6 +66,7 @@ class NcclTeam final : public GpuTeam {
   ncclResult_t put_pieces(const GpuCall& call, CUstream stream);
   // What is left to do in the stream behind it.
   CUresult end_scatter(const GpuCall& call, CUstream stream) const;
+
   // Whether NCCL has taken what it was given. Errors: it failed.
   Result<bool> has_taken();
   Result<void> check(ncclResult_t said, const char* what) const;
@@ -92,7 +90,6 @@ class NcclTeam final : public GpuTeam {
   // Of comm_ and broken_, which whoever has the gate changes, while enqueue() has not.
   std::mutex mutex_;
   ncclComm_t comm_ = nullptr;
-  std::vector<Begun*> begun_;
   Code broken_ = Code::ok;
   bool has_heard_ = false;  // that another member failed
   std::uint32_t in_vain_ = 0;

@@ -75,17 +75,6 @@ Code ShmTeam::end_badly(Code code) {
   return code;
 }
 
-Code Team::run(const TeamCall& call) {
-  const std::unique_ptr<TeamRun> run = begin(call);
-  for (StepResult step; (step = run->step()) != StepResult::over;)
-    if (waiting_.progress(waiting_.self) > 0 || step == StepResult::moved)
-      waiting_.active(waiting_.self);
-    else
-      waiting_.idle(waiting_.self);
-  waiting_.active(waiting_.self);
-  return run->code();
-}
-
 std::unique_ptr<TeamRun> ShmTeam::begin(const TeamCall& call) {
   return std::make_unique<Begun>(*this, call);
 }

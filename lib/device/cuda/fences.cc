@@ -50,7 +50,7 @@ void Gpu::put_mark(Mark& mark) {
   mark.failure = driver_.record_default(static_cast<CUevent>(mark.event));
 }
 
-bool Gpu::is_reached(Mark& mark) {
+bool Gpu::give_back_if_reached(Mark& mark) {
   if (is_abandoned_) mark.failure = CUDA_ERROR_CONTEXT_IS_DESTROYED;
   if (mark.failure == CUDA_SUCCESS) {
     const Current current(driver_, context_);
@@ -81,7 +81,7 @@ types::Device* Gpu::begin_marked_call(Mark& mark) {
   return this;
 }
 
-bool Gpu::is_fence_reached() {
+bool Gpu::ask_fence() {
   if (!is_fence_ahead_) return true;
   if (driver_.cuEventQuery(fence_) != CUDA_SUCCESS) return false;
   set_fence(false);
@@ -91,13 +91,13 @@ bool Gpu::is_fence_reached() {
 bool Gpu::stands_behind_caller() {
   if (is_abandoned_) return false;
   const Current current(driver_, context_);
-  return !is_fence_reached();
+  return !ask_fence();
 }
 
 Result<void> Gpu::await_fences(const Step& step) {
   Lane& lane = *step.lane;
   const Job& job = *step.job;
-  if (lane.needs_fence && !is_fence_reached())
+  if (lane.needs_fence && !ask_fence())
     TUTTI_DO(check(driver_.cuStreamWaitEvent(lane.stream, fence_, 0), "a wait for the caller"));
   lane.needs_fence = false;
   if (job.what != What::copy || job.from.device == this || job.begun > 0) return {};

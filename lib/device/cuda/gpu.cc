@@ -267,7 +267,7 @@ void Gpu::abandon() {
 
 // An error of the question is the job's, and says nothing of the end: the lane is asked for that.
 // It gives an error only where the GPU is lost, and works no more.
-bool Gpu::has_ended(const Step& step) {
+bool Gpu::ask_end(const Step& step) {
   if (step.event != nullptr) {
     const CUresult said = driver_.cuEventQuery(step.event);
     if (said == CUDA_SUCCESS) return true;
@@ -292,7 +292,7 @@ void Gpu::end_step(Lane& lane) {
 // `done`s may ask for more, and come back here: nothing of a lane is kept over one.
 int Gpu::poll(Lane& lane) {
   int ended = 0;
-  while (!lane.in_flight.empty() && has_ended(lane.in_flight.front())) {
+  while (!lane.in_flight.empty() && ask_end(lane.in_flight.front())) {
     Job* const job = lane.in_flight.front().job;
     end_step(lane);
     if (job->in_flight == 0 && !job->is_waiting) ended += end_job(job);

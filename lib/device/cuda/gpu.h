@@ -54,7 +54,7 @@ class Gpu final : public types::Device {
   types::Device* begin_call() override;
   Mark take_mark() override;
   void put_mark(Mark& mark) override;
-  bool is_reached(Mark& mark) override;
+  bool give_back_if_reached(Mark& mark) override;
   types::Device* begin_reached_call(const Mark& mark) override;
   types::Device* begin_marked_call(Mark& mark) override;
   void await_caller(Done* done) override;
@@ -153,8 +153,8 @@ class Gpu final : public types::Device {
   Result<void> await_fences(const Step& step);
   void set_fence(bool is_ahead);
   types::Device* refuse(CUresult said);
-  bool is_fence_reached();
-  bool has_ended(const Step& step);
+  bool ask_fence();
+  bool ask_end(const Step& step);
   void end_step(Lane& lane);
   int end_job(Job* job);
   void fail_job(Job& job, const std::string& why);

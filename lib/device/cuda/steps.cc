@@ -77,7 +77,7 @@ void Gpu::fold(const types::Fold& fold, Done* done) {
 void Gpu::await_caller(Done* done) {
   if (!is_abandoned_) {
     const Current current(driver_, context_);
-    if (is_fence_reached()) return done->fire(done, true);
+    if (ask_fence()) return done->fire(done, true);
   }
   begin(take_job(What::wait, done, 1));
 }

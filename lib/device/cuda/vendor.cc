@@ -35,7 +35,7 @@ std::string text_of(const void* address) {
 
 }  // namespace
 
-bool Cuda::is_loaded() {
+bool Cuda::find_driver() {
   const unsigned long long loads = count_loads();
   if (loads == loads_) return false;
   loads_ = loads;
@@ -43,7 +43,7 @@ bool Cuda::is_loaded() {
 }
 
 types::Device* Cuda::owner_of(const void* address, bool begins_call) {
-  if (!is_found_ && !is_loaded()) return nullptr;
+  if (!is_found_ && !find_driver()) return nullptr;
   const Pointer& pointer = pointers_.find(address);
   if (pointer.is_host()) return nullptr;
   if (pointer.kind == PointerKind::freed)
@@ -96,7 +96,7 @@ Result<Gpu*> Cuda::gpu_of(CUstream stream) {
 }
 
 Result<std::unique_ptr<types::DeviceQueue>> Cuda::open_queue(std::uintptr_t handle) {
-  if (!is_found_ && !is_loaded())
+  if (!is_found_ && !find_driver())
     return fail(Code::arg, "this process has not loaded libcuda.so.1, so that it has no stream");
   if (!driver_.cuStreamBatchMemOp.is_there())
     return fail(

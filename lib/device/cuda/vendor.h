@@ -34,7 +34,7 @@ class Cuda final : public types::Vendor {
   std::string reach_text(int from) const override { return imports_.reach_text(from); }
 
  private:
-  bool is_loaded();
+  bool find_driver();
   types::Device* refuse(const void* address, int ordinal, const std::string& why);
   Gpu* gpu_of(const Pointer& pointer, std::string* why);
   Result<Gpu*> gpu_of(CUstream stream);

@@ -16,7 +16,7 @@
 // A long payload may be lent instead of copied out (lent.h): its room, and that of what comes
 // behind it, is the writer's again when the loan has ended. Lines are not held up by that.
 //
-// Both ends are plain single-threaded objects; everything shared is in the two atomics below.
+// Both ends are plain single-threaded objects; what they share is in LaneLine and LaneCounters.
 #pragma once
 
 #include <algorithm>
@@ -151,7 +151,7 @@ class Writer {
 
  private:
   bool starve() {
-    // Written once: the line stays with us until the reader clears it. Pairs with has_starved.
+    // Written once: the line stays with us until the reader clears it. Pairs with take_starved.
     if (counters_->starving.load(std::memory_order_relaxed) == 0)
       counters_->starving.store(1, std::memory_order_relaxed);
     return false;
@@ -217,7 +217,7 @@ class Reader {
         lender_(lender) {}
 
   bool has_frame() const {
-    // acquire: pairs with the release in try_write.
+    // acquire: pairs with the release in publish.
     return static_cast<std::uint32_t>(next_->control.load(std::memory_order_acquire) >> 32) == lap_;
   }
 
@@ -245,7 +245,7 @@ class Reader {
   void take_back(std::uint32_t number);
 
   // True once after the writer found the lane full: it may sleep until it is woken.
-  bool has_starved() {
+  bool take_starved() {
     if (counters_->starving.load(std::memory_order_relaxed) == 0) return false;
     counters_->starving.store(0, std::memory_order_relaxed);
     return true;

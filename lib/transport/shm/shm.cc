@@ -140,7 +140,7 @@ class ShmTransport final : public Transport, public Lender {
     const TrueWhile until_end(inside_);
     find_lanes();
     int events = 0;
-    for (Reader& reader : hot_)
+    for (Reader& reader : readers_)
       if (reader.has_frame()) events += drain(reader, kBatch);
     if (gone_.is_asked()) [[unlikely]]
       events += look_for_gone();
@@ -149,7 +149,7 @@ class ShmTransport final : public Transport, public Lender {
 
   int wait_fd() override { return -1; }
   void drop(int rank) override {
-    for (Reader& reader : hot_)
+    for (Reader& reader : readers_)
       if (reader.from() == rank) reader.give_up();
   }
   void look_around() override { gone_.ask(); }
@@ -157,10 +157,10 @@ class ShmTransport final : public Transport, public Lender {
   // The rank whose lane it is of, and which of that lane's.
   void take_back(std::uint64_t number) override {
     const auto from = static_cast<int>(number >> 32);
-    for (Reader& reader : hot_) {
+    for (Reader& reader : readers_) {
       if (reader.from() != from) continue;
       reader.take_back(static_cast<std::uint32_t>(number));
-      if (reader.has_starved()) wake_writer(from);
+      if (reader.take_starved()) wake_writer(from);
     }
   }
 
@@ -175,7 +175,7 @@ class ShmTransport final : public Transport, public Lender {
         break;
       }
     } while (++taken < limit && reader.has_frame());
-    if (reader.has_starved()) [[unlikely]]
+    if (reader.take_starved()) [[unlikely]]
       wake_writer(reader.from());
     return taken;
   }
@@ -196,12 +196,13 @@ class ShmTransport final : public Transport, public Lender {
   }
 
   [[gnu::noinline]] void add_lanes(std::size_t word, std::uint64_t senders) {
-    hot_.reserve(hot_.size() + static_cast<std::size_t>(std::popcount(senders & ~known_[word])));
+    readers_.reserve(readers_.size() +
+                     static_cast<std::size_t>(std::popcount(senders & ~known_[word])));
     for (std::uint64_t fresh = senders & ~known_[word]; fresh != 0; fresh &= fresh - 1) {
       const auto from = static_cast<std::uint32_t>(word * 64) +
                         static_cast<std::uint32_t>(std::countr_zero(fresh));
-      hot_.emplace_back(segment_.lane(from, local_of(wireup_)), LaneGeometry::of(segment_.header()),
-                        segment_.rank_of(from), this);
+      readers_.emplace_back(segment_.lane(from, local_of(wireup_)),
+                            LaneGeometry::of(segment_.header()), segment_.rank_of(from), this);
     }
     known_[word] = senders;
   }
@@ -213,7 +214,7 @@ class ShmTransport final : public Transport, public Lender {
                  // It may have announced itself, sent and ended since this round began.
                  find_lanes();
                  bool has_lane = false;
-                 for (Reader& reader : hot_) {
+                 for (Reader& reader : readers_) {
                    if (reader.from() != rank) continue;
                    has_lane = true;
                    while (reader.has_frame() && drain(reader, kBatch) > 0) {
@@ -241,7 +242,7 @@ class ShmTransport final : public Transport, public Lender {
   const wireup::Segment& segment_;
   wireup::LocalRecord& own_;
   std::vector<std::uint64_t> known_;  // senders whose lanes are polled
-  std::vector<Reader> hot_;
+  std::vector<Reader> readers_;
   GoneScan gone_;
   mutable SingleCopy single_copy_;  // remembers proofs
   // A single copy keeps one core busy where the lane's two copies keep two: where ranks share cores

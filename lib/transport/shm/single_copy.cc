@@ -42,7 +42,7 @@ std::uint64_t own_pid_namespace() {
 }
 
 std::atomic_ref<std::uint64_t> published(wireup::LocalRecord& record) {
-  return std::atomic_ref<std::uint64_t>(record.first_contact[kProbeValue]);
+  return std::atomic_ref<std::uint64_t>(record.probe_value);
 }
 
 }  // namespace
@@ -51,8 +51,7 @@ SingleCopy::SingleCopy(const wireup::Segment& segment, std::uint32_t local, bool
     : segment_(segment), local_(local), word_(0), wanted_(wanted) {
   wireup::LocalRecord& own = segment_.local(local_);
   // relaxed: with ForeignLoad, which may look meanwhile.
-  std::atomic_ref(own.first_contact[kPidNamespace])
-      .store(own_pid_namespace(), std::memory_order_relaxed);
+  std::atomic_ref(own.pid_namespace).store(own_pid_namespace(), std::memory_order_relaxed);
   if (!wanted_) {
     reason_ = "TUTTI_SINGLE_COPY=off";
     return;
@@ -61,7 +60,7 @@ SingleCopy::SingleCopy(const wireup::Segment& segment, std::uint32_t local, bool
   if (yama_asks_for_parentage()) ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 #endif
   word_ = random_word();
-  own.first_contact[kProbeAddress] = reinterpret_cast<std::uint64_t>(&word_);
+  own.probe_address = reinterpret_cast<std::uint64_t>(&word_);
   // release: pairs with the acquire in read(); the value says that the rest is there.
   published(own).store(word_, std::memory_order_release);
 }
@@ -124,14 +123,14 @@ Result<void> read_neighbour(const wireup::Segment& segment, LocalPair who, std::
   wireup::LocalRecord& record = segment.local(who.peer);
   // acquire: pairs with the release in the peer's constructor.
   const std::uint64_t expected = shm::published(record).load(std::memory_order_acquire);
-  if (record.first_contact[kPidNamespace] != segment.local(who.me).first_contact[kPidNamespace])
+  if (record.pid_namespace != segment.local(who.me).pid_namespace)
     return fail(Code::other, "process ids are not shared (different pid namespaces)");
   std::size_t done = 0;
   do {
     const std::size_t step = std::min(into.bytes - done, shm::kStep);
     std::uint64_t seen = 0;
     iovec here[] = {{&seen, sizeof seen}, {static_cast<std::byte*>(into.data) + done, step}};
-    iovec there[] = {{reinterpret_cast<void*>(record.first_contact[kProbeAddress]), sizeof seen},
+    iovec there[] = {{reinterpret_cast<void*>(record.probe_address), sizeof seen},
                      {reinterpret_cast<void*>(from + done), step}};
     const ssize_t got = ::process_vm_readv(record.pid, here, 2, there, 2, 0);
     if (got < 0 && errno == EINTR) continue;

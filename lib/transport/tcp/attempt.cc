@@ -76,7 +76,7 @@ void Attempt::tick(std::int64_t now) {
 }
 
 // After a round in vain.
-bool Attempt::is_hopeless(std::int64_t now) {
+bool Attempt::count_refusal(std::int64_t now) {
   if (is_worth_more_) return now - heard_ns_ >= kSilenceNs && !lives_();
   if (--refusals_left_ > 0) return false;
   return !lives_() || std::all_of(candidates_.begin(), candidates_.end(),
@@ -86,7 +86,7 @@ bool Attempt::is_hopeless(std::int64_t now) {
 // Every address was tried in vain.
 void Attempt::begin_round(std::int64_t now) {
   rounds_turned_away_ = std::exchange(was_turned_away_, false) ? rounds_turned_away_ + 1 : 0;
-  if (is_hopeless(now)) {
+  if (count_refusal(now)) {
     failed_ = true;
     return;
   }
@@ -96,7 +96,7 @@ void Attempt::begin_round(std::int64_t now) {
   pause_ns_ = std::min(2 * pause_ns_, kLongestPauseNs);
 }
 
-bool Attempt::is_long_without_answer(std::int64_t now) {
+bool Attempt::take_complaint(std::int64_t now) {
   if (has_won() || failed_ || is_short_ || now < complain_at_ns_) return false;
   if (was_answered()) return false;
   complain_at_ns_ = now + kSilenceNs;

@@ -29,7 +29,7 @@ class Attempt {
   struct Whom {
     int rank;
     int rail = 0;
-    // Its sockets are descriptors below this one: others are kept.
+    // Its sockets are descriptors below this one: those from it on are for others.
     std::int64_t below = std::numeric_limits<std::int64_t>::max();
   };
   Attempt(const Identity& own, Whom peer, std::vector<SocketAddress> candidates, Poller& poller,
@@ -43,8 +43,8 @@ class Attempt {
   const LinkSession& session() const { return session_; }  // of the winner
   bool has_won() const { return winner_.is_open(); }
   bool has_failed() const { return failed_; }
-  // Now and then: nobody talks to us for so long that a person should hear of it.
-  bool is_long_without_answer(std::int64_t now);
+  // True now and then: nobody talks to us for so long that a person should hear of it.
+  bool take_complaint(std::int64_t now);
   // This rank itself lacks what a connection takes; the peer has nothing to do with it.
   bool is_short() const { return is_short_; }
   // In three rounds in a row the peer let go of this rank when it had proved itself: a reception
@@ -67,7 +67,7 @@ class Attempt {
   void end(Try& one, TryEnd answer, const std::string& why);
   void begin_round(std::int64_t now);
   void reap(std::int64_t now);
-  bool is_hopeless(std::int64_t now);
+  bool count_refusal(std::int64_t now);  // one more round was in vain; true: it was the last
 
   const Identity& own_;
   Whom peer_;

@@ -14,34 +14,34 @@ constexpr std::int64_t kDoomNs = 1'000'000'000;
 }  // namespace
 
 // The stream ended, by goodbye or otherwise.
-int Peers::bury(Slot& slot) {
-  const StreamEnd ending = slot.stream->ending();
-  const std::string reason = slot.stream->reason();
+int Peers::bury(PeerConnection& one) {
+  const StreamEnd ending = one.stream->ending();
+  const std::string reason = one.stream->reason();
   // No error of a call: the program could go on with what it has. The socket is still open, so that
   // the other side does not tell of its end first.
   if (ending == StreamEnd::changed)
-    wireup_.abort(kLinkChangedStatus, explain(slot, "is reached by tcp, where " + reason).text,
+    wireup_.abort(kLinkChangedStatus, explain(one, "is reached by tcp, where " + reason).text,
                   wireup::Blame::own);
-  close(slot);
-  const bool is_behind_goodbye = slot.rail > 0 && this->slot(slot.rank).is_over;
+  close(one);
+  const bool is_behind_goodbye = one.rail > 0 && at(one.rank).is_over;
   if (ending == StreamEnd::goodbye || is_behind_goodbye)
-    end_wishes(slot);
+    end_wishes(one);
   else
-    lose(slot, explain(slot, "lost its tcp connection: " + reason));
+    lose(one, explain(one, "lost its tcp connection: " + reason));
   return 1;
 }
 
-void Peers::close(Slot& slot) {
-  cool(slot.stream.get());
-  std::erase(open_, &slot);
-  slot.stream.reset();
+void Peers::close(PeerConnection& one) {
+  cool(one.stream.get());
+  std::erase(open_, &one);
+  one.stream.reset();
 }
 
 // After a goodbye on this connection: behind the first one no other is made any more.
-void Peers::end_wishes(Slot& slot) {
-  slot.is_over = true;
-  if (slot.rail > 0) return;
-  for (const auto& each : slots_[slot.rank])
+void Peers::end_wishes(PeerConnection& one) {
+  one.is_over = true;
+  if (one.rail > 0) return;
+  for (const auto& each : all_[one.rank])
     if (!each->stream) {
       each->attempt.reset();
       each->guest.reset();
@@ -49,7 +49,7 @@ void Peers::end_wishes(Slot& slot) {
 }
 
 void Peers::drop(int rank) {
-  for (const auto& each : slots_[rank]) {
+  for (const auto& each : all_[rank]) {
     if (each->stream) close(*each);
     each->attempt.reset();
     each->guest.reset();
@@ -57,9 +57,9 @@ void Peers::drop(int rank) {
   }
 }
 
-void Peers::lose(Slot& slot, Error why) {
-  slot.is_over = true;
-  lost_.push_back({slot.rank, std::move(why)});
+void Peers::lose(PeerConnection& one, Error why) {
+  one.is_over = true;
+  lost_.push_back({one.rank, std::move(why)});
 }
 
 void Peers::tell_of_lost() {
@@ -74,10 +74,10 @@ void Peers::tell_of_lost() {
 // it sent before may still be on its way, also behind its word that a connection of ours stands;
 // its kernel closes the connection behind it. Where it closed that in order, all has come.
 bool Peers::is_drained(int rank) {
-  slot(rank);
+  at(rank);
   const std::int64_t now = now_ns();
   bool drained = true;
-  for (const auto& each : slots_[rank]) {
+  for (const auto& each : all_[rank]) {
     if (each->doomed_at_ns == 0) each->doomed_at_ns = now;
     const bool may_have_sent = each->stream || each->attempt || each->guest;
     const bool is_waited_for = may_have_sent && now - each->doomed_at_ns < kDoomNs;

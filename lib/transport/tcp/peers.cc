@@ -54,9 +54,9 @@ Peers::Peers(wireup::Wireup& wireup, Sink& sink, Security security, Congestion c
 
 Peers::~Peers() {
   const std::int64_t limit = now_ns() + kGoodbyeNs;
-  for (Slot* each : open_) each->stream->say_goodbye(limit);
-  for (Slot* each : open_) each->stream->see_off(limit);
-  slots_.clear();
+  for (PeerConnection* each : open_) each->stream->say_goodbye(limit);
+  for (PeerConnection* each : open_) each->stream->see_off(limit);
+  all_.clear();
 }
 
 double Peers::wire_gbits() const {
@@ -111,28 +111,28 @@ void Peers::Bell::on_ready(std::uint32_t) {
   for (Guest& guest : peers.reception_.take_guests()) peers.welcome(std::move(guest));
 }
 
-Slot& Peers::slot(int rank, int rail) {
-  auto& found = slots_[rank];
+PeerConnection& Peers::at(int rank, int rail) {
+  auto& found = all_[rank];
   while (found.size() <= static_cast<std::size_t>(rail))
-    found.push_back(std::make_unique<Slot>(rank, static_cast<int>(found.size())));
+    found.push_back(std::make_unique<PeerConnection>(rank, static_cast<int>(found.size())));
   return *found[static_cast<std::size_t>(rail)];
 }
 
-Result<Slot*> Peers::wish(int rank, BlobView address) {
-  Slot& first = slot(rank);
+Result<PeerConnection*> Peers::wish(int rank, BlobView address) {
+  PeerConnection& first = at(rank);
   TUTTI_TRY(theirs, decode(address));
   first.theirs = std::move(theirs);
   begin(first);
   return &first;
 }
 
-Slot& Peers::wish_rail(int rank, int rail) {
-  Slot& further = slot(rank, rail);
+PeerConnection& Peers::wish_rail(int rank, int rail) {
+  PeerConnection& further = at(rank, rail);
   if (!further.is_given_up) begin(further);
   return further;
 }
 
-std::int64_t Peers::kept_from(int rail) const {
+std::int64_t Peers::rail_fd_limit(int rail) const {
   if (rail == 0) return std::numeric_limits<std::int64_t>::max();
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
@@ -140,12 +140,12 @@ std::int64_t Peers::kept_from(int rail) const {
   return most - own_.ranks - most / static_cast<std::int64_t>(Reception::kOurShare);
 }
 
-bool Peers::is_in_vain(const Slot& wish) {
+bool Peers::is_in_vain(const PeerConnection& wish) {
   const Attempt& attempt = *wish.attempt;
   return wish.rail > 0 && !attempt.is_talking() && (attempt.is_short() || attempt.is_turned_away());
 }
 
-void Peers::give_up(Slot& rail, Shortage of_files) {
+void Peers::give_up(PeerConnection& rail, Shortage of_files) {
   rail.attempt.reset();
   if (rail.guest) {
     const auto guest = std::move(rail.guest);
@@ -163,15 +163,13 @@ void Peers::give_up(Slot& rail, Shortage of_files) {
                 .text);
 }
 
-void Peers::begin(Slot& slot) {
-  if (slot.stream || slot.attempt || slot.is_over || this->slot(slot.rank).is_over) return;
-  unsettled_.push_back(
-      &slot);  // first: what the attempt lacks memory for is tried by the next wish
-  slot.attempt =
-      std::make_unique<Attempt>(own_, Attempt::Whom{slot.rank, slot.rail, kept_from(slot.rail)},
-                                order_candidates(this->slot(slot.rank).theirs, interfaces_,
-                                                 static_cast<std::size_t>(slot.rail)),
-                                poller_, [this, rank = slot.rank] { return lives(rank); });
+void Peers::begin(PeerConnection& one) {
+  if (one.stream || one.attempt || one.is_over || at(one.rank).is_over) return;
+  unsettled_.push_back(&one);  // first: what the attempt lacks memory for is tried by the next wish
+  one.attempt = std::make_unique<Attempt>(
+      own_, Attempt::Whom{one.rank, one.rail, rail_fd_limit(one.rail)},
+      order_candidates(at(one.rank).theirs, interfaces_, static_cast<std::size_t>(one.rail)),
+      poller_, [this, rank = one.rank] { return lives(rank); });
 }
 
 bool Peers::lives(int rank) const {
@@ -183,10 +181,10 @@ bool Peers::lives(int rank) const {
 }
 
 void Peers::welcome(Guest guest) {
-  Slot& from = slot(guest.handshake.peer(), guest.handshake.rail());
+  PeerConnection& from = at(guest.handshake.peer(), guest.handshake.rail());
   // It has a link already, or none any more: this one closes.
-  if (from.stream || from.is_over || slot(from.rank).is_over) return;
-  if (guest.fd.get() >= kept_from(from.rail)) {
+  if (from.stream || from.is_over || at(from.rank).is_over) return;
+  if (guest.fd.get() >= rail_fd_limit(from.rail)) {
     if (!from.attempt) give_up(from, Shortage::here);
     return;
   }
@@ -201,33 +199,31 @@ void Peers::welcome(Guest guest) {
   establish(from, std::move(guest.fd), guest.handshake.session());
 }
 
-void Peers::establish(Slot& slot, UniqueFd fd, const LinkSession& session) {
+void Peers::establish(PeerConnection& one, UniqueFd fd, const LinkSession& session) {
   const int number = fd.get();
   own_.congestion.settle(number, round_trip_us_of(number));
-  slot.stream =
-      std::make_unique<Stream>(std::move(fd), slot.rank, poller_, scratch_, sink_, session);
-  poller_.add(number, EPOLLIN | EPOLLOUT, slot.stream.get());  // OUT once: the link is ready
-  slot.stream->expect_room();
-  open_.push_back(&slot);
-  heat(slot);
+  one.stream = std::make_unique<Stream>(std::move(fd), one.rank, poller_, scratch_, sink_, session);
+  poller_.add(number, EPOLLIN | EPOLLOUT, one.stream.get());  // OUT once: the link is ready
+  one.stream->expect_room();
+  open_.push_back(&one);
+  heat(one);
 }
 
-void Peers::settle(Slot& slot) {
-  if (slot.attempt && slot.attempt->has_won()) {
-    establish(slot, slot.attempt->take_winner(), slot.attempt->session());
-    slot.attempt.reset();
-    slot.guest.reset();
-  } else if (slot.attempt && slot.attempt->has_failed()) {
-    if (slot.guest) {
-      auto guest = std::move(slot.guest);
-      slot.attempt.reset();
+void Peers::settle(PeerConnection& one) {
+  if (one.attempt && one.attempt->has_won()) {
+    establish(one, one.attempt->take_winner(), one.attempt->session());
+    one.attempt.reset();
+    one.guest.reset();
+  } else if (one.attempt && one.attempt->has_failed()) {
+    if (one.guest) {
+      auto guest = std::move(one.guest);
+      one.attempt.reset();
       welcome(std::move(*guest));
     }
-    if (!slot.stream)
-      lose(slot,
-           explain(slot, "cannot be reached by tcp: " +
-                             (slot.attempt ? slot.attempt->reasons() : "its connection broke")));
-    slot.attempt.reset();
+    if (!one.stream)
+      lose(one, explain(one, "cannot be reached by tcp: " +
+                                 (one.attempt ? one.attempt->reasons() : "its connection broke")));
+    one.attempt.reset();
   }
 }
 
@@ -237,10 +233,10 @@ void Peers::tick() {
   ticked_ns_ = now;
   if (now - streams_ticked_ns_ >= kStreamTickNs) {
     streams_ticked_ns_ = now;
-    for (Slot* each : open_) each->stream->tick(now);
+    for (PeerConnection* each : open_) each->stream->tick(now);
   }
   look_for_files(now);
-  for (Slot* each : unsettled_)
+  for (PeerConnection* each : unsettled_)
     if (each->attempt) {
       each->attempt->tick(now);
       if (is_in_vain(*each)) {
@@ -248,7 +244,7 @@ void Peers::tick() {
         continue;
       }
       if (each->attempt->is_short()) tell_of_shortage(*each);
-      if (each->attempt->is_long_without_answer(now))
+      if (each->attempt->take_complaint(now))
         log::warn(explain(*each, "does not answer by tcp: " + each->attempt->reasons() +
                                      "; it lives, so this goes on; if it should not last, see "
                                      "what stands between the hosts (prun --check)")
@@ -258,7 +254,7 @@ void Peers::tick() {
 
 void Peers::look_for_files(std::int64_t now) {
   const bool lacks =
-      reception_.lacks_files() || std::any_of(unsettled_.begin(), unsettled_.end(), [](Slot* each) {
+      reception_.lacks_files() || std::any_of(unsettled_.begin(), unsettled_.end(), [](auto* each) {
         return each->attempt && each->attempt->lacks_files();
       });
   if (no_files_.look(lacks, now))
@@ -280,10 +276,10 @@ void Peers::end_without_descriptors() {
       wireup::Blame::own);
 }
 
-void Peers::tell_of_shortage(const Slot& slot) {
+void Peers::tell_of_shortage(const PeerConnection& one) {
   if (std::exchange(has_told_, true)) return;
-  log::warn(explain(slot, "cannot be connected to yet, nor perhaps others: " +
-                              slot.attempt->reasons() + "; " + advice_on_shortage())
+  log::warn(explain(one, "cannot be connected to yet, nor perhaps others: " +
+                             one.attempt->reasons() + "; " + advice_on_shortage())
                 .text);
 }
 
@@ -303,15 +299,15 @@ int Peers::serve() {
   const int ready = poller_.serve();
   if (poller_.is_lost() || reception_.is_deaf()) end_without_descriptors();
   if (ready > 0)
-    for (Slot* each : open_) {
+    for (PeerConnection* each : open_) {
       const int got = each->stream->take_events();
       if (got > 0) heat(*each);
       events += got;
     }
   tick();
   if (!unsettled_.empty()) {
-    for (Slot* each : unsettled_) settle(*each);
-    std::erase_if(unsettled_, [](const Slot* each) { return !each->attempt && !each->guest; });
+    for (PeerConnection* each : unsettled_) settle(*each);
+    std::erase_if(unsettled_, [](const auto* each) { return !each->attempt && !each->guest; });
   }
   for (std::size_t i = 0; i < open_.size();)
     if (open_[i]->stream->ending() == StreamEnd::open)
@@ -322,24 +318,24 @@ int Peers::serve() {
   return events;
 }
 
-Error Peers::explain(const Slot& slot, const std::string& what) const {
-  return Error{Code::proc_aborted, wireup_.name_of(slot.rank) + " " + what};
+Error Peers::explain(const PeerConnection& one, const std::string& what) const {
+  return Error{Code::proc_aborted, wireup_.name_of(one.rank) + " " + what};
 }
 
 // A rail takes no first connection's place: what opens and ends messages comes by that.
-void Peers::heat(const Slot& slot) {
+void Peers::heat(const PeerConnection& one) {
   for (Hot& each : hot_)
-    if (each.stream == slot.stream.get()) {
+    if (each.stream == one.stream.get()) {
       each.fruitless = 0;
       return;
     }
   if (hot_.size() == kMostHot) {
     auto coldest =
         std::find_if(hot_.begin(), hot_.end(), [](const Hot& each) { return each.is_rail; });
-    if (coldest == hot_.end() && slot.rail > 0) return;
+    if (coldest == hot_.end() && one.rail > 0) return;
     hot_.erase(coldest == hot_.end() ? hot_.begin() : coldest);
   }
-  hot_.push_back({slot.stream.get(), slot.rail > 0, 0});
+  hot_.push_back({one.stream.get(), one.rail > 0, 0});
 }
 
 void Peers::cool(const Stream* stream) {

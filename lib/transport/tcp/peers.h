@@ -23,8 +23,8 @@
 namespace tutti::transport::tcp {
 
 // One connection, or the wish for it, to a peer that this rank ever talked to.
-struct Slot {
-  Slot(int of, int number) : rank(of), rail(number) {}
+struct PeerConnection {
+  PeerConnection(int of, int number) : rank(of), rail(number) {}
   int rank;
   int rail;                           // 0: the ordered link's
   std::vector<SocketAddress> theirs;  // what the peer published; in rail 0
@@ -51,9 +51,9 @@ class Peers {
 
   int rails() const { return static_cast<int>(own_.rails); }
   // Begin to connect, unless a connection stands or is on its way.
-  Result<Slot*> wish(int rank, BlobView address);
-  Slot& wish_rail(int rank, int rail);  // to a peer that was wished for
-  Slot& first_slot(int rank) { return slot(rank); }
+  Result<PeerConnection*> wish(int rank, BlobView address);
+  PeerConnection& wish_rail(int rank, int rail);  // to a peer that was wished for
+  PeerConnection& first_of(int rank) { return at(rank); }
   // Another link has lost this peer: nothing of it is read any more.
   void drop(int rank);
   int pull_hot();  // reads where something arrived lately
@@ -64,8 +64,8 @@ class Peers {
   void look_for_gone();
 
  private:
-  Slot& slot(int rank, int rail = 0);
-  void begin(Slot& slot);
+  PeerConnection& at(int rank, int rail = 0);
+  void begin(PeerConnection& one);
   // Rung when the reception has guests.
   struct Bell final : Watched {
     explicit Bell(Peers& all) : peers(all) {}
@@ -75,24 +75,24 @@ class Peers {
 
   bool lives(int rank) const;  // somebody who knows says so
   void welcome(Guest guest);
-  void establish(Slot& slot, UniqueFd fd, const LinkSession& session);
+  void establish(PeerConnection& one, UniqueFd fd, const LinkSession& session);
   void tick();
-  void tell_of_shortage(const Slot& slot);
+  void tell_of_shortage(const PeerConnection& one);
   void end_without_descriptors();
-  std::int64_t kept_from(int rail) const;  // descriptors from this one on
-  static bool is_in_vain(const Slot& wish);
+  std::int64_t rail_fd_limit(int rail) const;  // the lowest descriptor that it may not take
+  static bool is_in_vain(const PeerConnection& wish);
   enum class Shortage : std::uint8_t { here, there };
-  void give_up(Slot& rail, Shortage of_files);
+  void give_up(PeerConnection& rail, Shortage of_files);
   void look_for_files(std::int64_t now);
-  void settle(Slot& slot);
-  int bury(Slot& slot);
-  void close(Slot& slot);
-  void end_wishes(Slot& slot);
+  void settle(PeerConnection& one);
+  int bury(PeerConnection& one);
+  void close(PeerConnection& one);
+  void end_wishes(PeerConnection& one);
   bool is_drained(int rank);
-  void lose(Slot& slot, Error why);
+  void lose(PeerConnection& one, Error why);
   void tell_of_lost();
-  Error explain(const Slot& slot, const std::string& what) const;
-  void heat(const Slot& slot);
+  Error explain(const PeerConnection& one, const std::string& what) const;
+  void heat(const PeerConnection& one);
   void cool(const Stream* stream);
 
   // A peer that is lost on one of its connections, and why. It is told of when the others, whose
@@ -117,9 +117,9 @@ class Peers {
   GoneScan gone_;
   std::vector<Interface> interfaces_;
   Blob address_;
-  std::unordered_map<int, std::vector<std::unique_ptr<Slot>>> slots_;  // by rank, then rail
-  std::vector<Slot*> unsettled_;                                       // with an attempt or a guest
-  std::vector<Slot*> open_;                                            // with a stream
+  std::unordered_map<int, std::vector<std::unique_ptr<PeerConnection>>> all_;  // by rank, then rail
+  std::vector<PeerConnection*> unsettled_;  // with an attempt or a guest
+  std::vector<PeerConnection*> open_;       // with a stream
   std::vector<Hot> hot_;
   std::vector<Lost> lost_;
   bool has_told_ = false;           // that descriptors are short

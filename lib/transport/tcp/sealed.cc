@@ -74,7 +74,7 @@ int Stream::pull_sealed() {
     if (own.in.size() < kLeastRoom) own.in.resize(kLeastRoom);
     const std::size_t room = own.in.size() - own.end;
     const ssize_t got = ::recv(fd_.get(), own.in.data() + own.end, room, MSG_DONTWAIT);
-    if (!is_read(got)) break;
+    if (!note_read(got)) break;
     own.end += static_cast<std::size_t>(got);
     take_records();
     if (static_cast<std::size_t>(got) < room) break;  // that was all

@@ -198,11 +198,11 @@ std::size_t Stream::read_some(std::size_t& into_frame) {
   const ssize_t got = count == 1
                           ? ::recv(fd_.get(), parts[0].iov_base, parts[0].iov_len, MSG_DONTWAIT)
                           : ::recvmsg(fd_.get(), &message, MSG_DONTWAIT);
-  return is_read(got) ? static_cast<std::size_t>(got) : 0;
+  return note_read(got) ? static_cast<std::size_t>(got) : 0;
 }
 
 // What a read brought; where that is nothing, whether the stream is at its end.
-bool Stream::is_read(ssize_t got) {
+bool Stream::note_read(ssize_t got) {
   if (got > 0) return true;
   if (got == 0)
     fail_with("it closed the connection without a goodbye");

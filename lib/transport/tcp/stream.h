@@ -105,8 +105,9 @@ class Stream final : public Watched {
   bool change_found();
   void say_still(std::int64_t now);
 
+  // stream.cc
   void look_for_stall(std::int64_t now);
-  bool is_read(ssize_t got);
+  bool note_read(ssize_t got);
   int wait_for(short what, int patience_ms) const;  // what came true; 0: nothing
 
   UniqueFd fd_;

@@ -27,7 +27,8 @@ constexpr std::size_t kRailFrame = std::size_t{128} << 10;
 class TcpLink final : public Link {
  public:
   // first: the peer's ordered one, by which goes what was meant for a rail that cannot be had.
-  TcpLink(Slot& slot, Slot& first) : slot_(slot), first_(first) {}
+  TcpLink(PeerConnection& connection, PeerConnection& first)
+      : connection_(connection), first_(first) {}
 
   bool try_post(const FrameView& frame) override {
     Stream* const by = stream();
@@ -40,10 +41,11 @@ class TcpLink final : public Link {
 
  private:
   Stream* stream() const {
-    return (slot_.stream == nullptr && slot_.is_given_up ? first_ : slot_).stream.get();
+    return (connection_.stream == nullptr && connection_.is_given_up ? first_ : connection_)
+        .stream.get();
   }
-  Slot& slot_;
-  Slot& first_;
+  PeerConnection& connection_;
+  PeerConnection& first_;
 };
 
 class TcpTransport final : public Transport {
@@ -80,12 +82,12 @@ class TcpTransport final : public Transport {
   Blob address() const override { return peers_.address(); }
 
   Result<std::unique_ptr<Link>> connect(const Peer& peer, BlobView address) override {
-    TUTTI_TRY(slot, peers_.wish(peer.rank, address));
-    return std::unique_ptr<Link>(std::make_unique<TcpLink>(*slot, *slot));
+    TUTTI_TRY(connection, peers_.wish(peer.rank, address));
+    return std::unique_ptr<Link>(std::make_unique<TcpLink>(*connection, *connection));
   }
   std::unique_ptr<Transport> rail(int number) override;
   std::unique_ptr<Link> connect_rail(int rank, int number) {
-    Slot& first = peers_.first_slot(rank);
+    PeerConnection& first = peers_.first_of(rank);
     return std::make_unique<TcpLink>(peers_.wish_rail(rank, number), first);
   }
   void drop(int peer) override { peers_.drop(peer); }
@@ -95,7 +97,7 @@ class TcpTransport final : public Transport {
     const TrueWhile until_end(inside_);
     int events = peers_.take_again();
     if (peers_.has_hot()) events += peers_.pull_hot();
-    if (events == 0 && is_due()) events += serve();
+    if (events == 0 && take_turn()) events += serve();
     return events;
   }
 
@@ -110,7 +112,7 @@ class TcpTransport final : public Transport {
   }
 
  private:
-  bool is_due() {
+  bool take_turn() {
     if (must_serve_) return true;
     if (peers_.has_hot()) return ++skipped_ >= kServeEvery;
     return now_ns() - served_ns_ >= kServeEveryNs;

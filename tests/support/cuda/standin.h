@@ -253,8 +253,9 @@ void must_be_untouched_by_others(std::uintptr_t address, const char* taken_by, c
 // contexts.cc: a handle of a context that was reset ends the test.
 void must_live(bool is_stale, const char* what);
 
-// streams.cc; the state is locked, and is not while they wait.
+// driver.cc: this thread's context.
 CUcontext current();
+// streams.cc; the state is locked, and is not while they wait.
 CUstream_st* stream_of(CUstream stream);
 EndRef enqueue(CUstream_st& stream, std::function<void()> run, const EndRef& after = nullptr,
                const TouchesRef& touches = nullptr);

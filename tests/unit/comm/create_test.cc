@@ -2,8 +2,8 @@
 #include <thread>
 
 #include "comm/agree.h"
-#include "comm/context.h"
 #include "comm/meeting.h"
+#include "comm/runtime.h"
 #include "reference.h"
 
 namespace {
@@ -126,7 +126,7 @@ TEST_CASE("a leader whose group cannot meet says so to the other side", "[comm][
     if (me.rank == 1) {
       std::int64_t words[2] = {};
       const comm::Meeting other = comm::meeting_on(*part, watch::Purpose::asks);
-      me.expect(other.maximum(words) != Code::ok, "another call");
+      me.expect(other.allreduce_max(words) != Code::ok, "another call");
     } else {
       const auto made = comm::create_inter(*part, bridge);
       me.expect(!made && made.error().code == Code::other, "fails on both sides");

@@ -12,7 +12,7 @@ TEST_CASE("fingerprints name every collective", "[comm][fingerprint]") {
     const std::string name(coll::name_of(collective));
     CHECK(watch::collective_name(i) == name);
     const std::string words =
-        comm::describe_fingerprint(comm::fingerprint_of(collective, nullptr, 3, 16));
+        watch::describe_fingerprint(comm::fingerprint_of(collective, nullptr, 3, 16));
     CHECK(words.substr(5, name.size() - 1) == name.substr(1));
     CHECK((words.find("root 3") != std::string::npos) == comm::has_root(collective));
   }

@@ -185,7 +185,7 @@ TEST_CASE("members hear that another one has cancelled their communicator", "[gp
     } else {
       delegate::GpuTeam* const team = (*own)->state().gpu_calls->team.get();
       me.expect(team != nullptr, "the team is there");
-      while (!team->is_broken()) comm::progress((*own)->runtime());
+      while (!team->check_broken()) comm::progress((*own)->runtime());
     }
     cuStreamSynchronize(gpu.stream);
     own->reset();

@@ -15,36 +15,6 @@ using namespace tutti::test;
 using delegate::StepResult;
 using delegate::TeamRun;
 
-namespace {
-
-// A second kind of team: its calls end after some steps, with a code of its own.
-class FakeTeam final : public Team {
- public:
-  FakeTeam(const delegate::Waiting& waiting, int steps, Code code)
-      : Team(waiting), steps_(steps), code_(code) {}
-  bool takes(const TeamCall&) const override { return true; }
-  std::unique_ptr<TeamRun> begin(const TeamCall&) override { return std::make_unique<Fake>(*this); }
-  void cancel(Code code) override {
-    steps_ = 0;
-    code_ = code;
-  }
-
- private:
-  class Fake final : public TeamRun {
-   public:
-    explicit Fake(FakeTeam& team) : team_(team) {}
-    StepResult step() override { return team_.steps_-- > 0 ? StepResult::waits : StepResult::over; }
-    Code code() const override { return team_.code_; }
-
-   private:
-    FakeTeam& team_;
-  };
-  int steps_;
-  Code code_;
-};
-
-}  // namespace
-
 TEST_CASE("begun calls are stepped by one thread, members in any order", "[delegate][steps]") {
   for (const int size : {2, 3, 5}) {
     Members members(size);
@@ -188,28 +158,6 @@ TEST_CASE("a member that dies ends the begun calls of the others", "[delegate][s
     REQUIRE(steps < kMostSteps);
     CHECK(call.run(member).code() == Code::proc_aborted);
   }
-}
-
-TEST_CASE("any team's call can be waited for", "[delegate][steps]") {
-  struct Heard {
-    int progress = 0, idle = 0;
-  } heard;
-  delegate::Waiting how = waiting();
-  how.self = &heard;
-  how.progress = [](void* self) { return ++static_cast<Heard*>(self)->progress % 2; };
-  how.idle = [](void* self) { ++static_cast<Heard*>(self)->idle; };
-  FakeTeam team(how, 7, Code::ok);
-  CHECK(team.run(TeamCall{}) == Code::ok);
-  CHECK(heard.progress == 7);
-  CHECK(heard.idle == 3);
-  FakeTeam failing(how, 2, Code::op);
-  CHECK(failing.run(TeamCall{}) == Code::op);
-  FakeTeam cancelled(how, kMostSteps, Code::ok);
-  const auto run = cancelled.begin(TeamCall{});
-  CHECK(run->step() == StepResult::waits);
-  cancelled.cancel(Code::proc_aborted);
-  CHECK(run->step() == StepResult::over);
-  CHECK(run->code() == Code::proc_aborted);
 }
 
 TEST_CASE("long blocks: own ones are moved, and the first part given, before others have come",

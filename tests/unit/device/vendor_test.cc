@@ -43,9 +43,9 @@ TEST_CASE("what a call waits for is not forgotten for a call with an earlier mar
   cuEventRecord(between, CU_STREAM_LEGACY);
   test::Held second;
   gpu.put_mark(later);
-  REQUIRE_FALSE(gpu.is_reached(later));
+  REQUIRE_FALSE(gpu.give_back_if_reached(later));
   gpu.begin_marked_call(later);
-  REQUIRE_FALSE(gpu.is_reached(earlier));
+  REQUIRE_FALSE(gpu.give_back_if_reached(earlier));
   gpu.begin_marked_call(earlier);
 
   first.let_go();

@@ -14,10 +14,10 @@ control::SeenCall bcast(std::uint64_t number, int root, std::vector<int> ranks) 
   control::SeenCall call;
   call.context = 1;
   call.number = number;
-  watch::Print print;
+  watch::Fingerprint print;
   print.collective = 1;
   print.root = static_cast<std::uint32_t>(root);
-  call.fingerprint = watch::pack_print(print);
+  call.fingerprint = watch::pack_fingerprint(print);
   call.root = root;
   call.bytes = 16;
   call.ranks = std::move(ranks);

@@ -68,10 +68,10 @@ control::SeenCall bcast(int root, int rank) {
   control::SeenCall call;
   call.context = 1;
   call.number = 7;
-  watch::Print print;
+  watch::Fingerprint print;
   print.collective = 1;
   print.root = static_cast<std::uint32_t>(root);
-  call.fingerprint = watch::pack_print(print);
+  call.fingerprint = watch::pack_fingerprint(print);
   call.root = root;
   call.ranks = {rank};
   return call;

@@ -55,7 +55,7 @@ struct Tried {
     for (; at < seconds; ++at) {
       poller.serve();
       attempt.tick(began + at * kSecond);
-      if (attempt.is_long_without_answer(began + at * kSecond)) ++complaints;
+      if (attempt.take_complaint(began + at * kSecond)) ++complaints;
     }
   }
   std::int64_t at = 0;
@@ -127,9 +127,9 @@ TEST_CASE("a peer whose kernel alone answers is waited for, and told of", "[tcp]
   Attempt attempt(own, {1}, {peer.at}, poller, lives);
   for (int i = 0; i < 1000 && !attempt.is_talking(); ++i) poller.serve(1);
   REQUIRE(attempt.is_talking());
-  CHECK_FALSE(attempt.is_long_without_answer(began + 20 * kSecond));
-  CHECK(attempt.is_long_without_answer(began + 40 * kSecond));
-  CHECK_FALSE(attempt.is_long_without_answer(began + 41 * kSecond));  // once
+  CHECK_FALSE(attempt.take_complaint(began + 20 * kSecond));
+  CHECK(attempt.take_complaint(began + 40 * kSecond));
+  CHECK_FALSE(attempt.take_complaint(began + 41 * kSecond));  // once
   CHECK(attempt.reasons().find("connected, and it says nothing") != std::string::npos);
   // It has a descriptor for us at last; what it computes now may take its time.
   Identity theirs = own;
@@ -137,7 +137,7 @@ TEST_CASE("a peer whose kernel alone answers is waited for, and told of", "[tcp]
   const UniqueFd link = peer.challenge(attempt, poller, theirs);
   for (int i = 0; i < 1000 && !attempt.was_answered(); ++i) poller.serve(1);
   CHECK(attempt.was_answered());
-  CHECK_FALSE(attempt.is_long_without_answer(began + 24 * 3600 * kSecond));
+  CHECK_FALSE(attempt.take_complaint(began + 24 * 3600 * kSecond));
 }
 
 TEST_CASE("a network that is away is no answer of the peer's", "[tcp]") {
@@ -153,7 +153,7 @@ TEST_CASE("a network that is away is no answer of the peer's", "[tcp]") {
   for (int second = 0; second < 700; ++second) {
     patient.tick(began + second * kSecond);
     limited.tick(began + second * kSecond);
-    if (patient.is_long_without_answer(began + second * kSecond)) ++complaints;
+    if (patient.take_complaint(began + second * kSecond)) ++complaints;
   }
   CHECK_FALSE(patient.has_failed());
   CHECK(complaints > 0);
@@ -193,7 +193,7 @@ TEST_CASE("a clear no is an end only where nobody says that the peer lives", "[t
   std::int64_t second = 0;
   for (; second < 3600; ++second) {
     attempt.tick(began + second * kSecond);
-    if (attempt.is_long_without_answer(began + second * kSecond)) ++complaints;
+    if (attempt.take_complaint(began + second * kSecond)) ++complaints;
   }
   CHECK_FALSE(attempt.has_failed());
   CHECK(complaints > 0);

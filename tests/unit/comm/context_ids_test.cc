@@ -1,5 +1,5 @@
 // Members agree on numbers of communicators, whatever each of them has in use.
-#include "comm/contexts.h"
+#include "comm/context_ids.h"
 
 #include <barrier>
 #include <mutex>

@@ -17,7 +17,7 @@
 #include "base/contexts.h"
 #include "base/knobs.h"
 #include "comm/comm.h"
-#include "comm/contexts.h"
+#include "comm/context_ids.h"
 #include "delegate/delegate.h"
 #include "delegate/gpu_library.h"
 #include "engine/engine.h"
@@ -143,10 +143,11 @@ class Runtime {
   // Of the communicator whose calls in a stream do, too; null: there is none.
   delegate::GpuTeam* streamed_team = nullptr;
   // By GPU: what is half done by levels, one call at a time (GpuTurn).
-  std::map<std::pair<int, bool>, std::shared_ptr<delegate::GpuRoom>> gpu_rooms;  // gpu/levels.cc
-  std::array<bool, kCollectives> told_not_waited_for{};                          // gpu/calls.h
-  bool gpus_not_shared = false;                    // NCCL has refused ranks that share one
-  std::deque<delegate::GpuLibrary::Id> farewells;  // messages that may not have left
+  std::map<std::pair<int, bool>, std::shared_ptr<delegate::GpuBuffer>>
+      gpu_buffers;                                       // gpu/levels.cc
+  std::array<bool, kCollectives> told_not_waited_for{};  // gpu/calls.h
+  bool gpus_not_shared = false;                          // NCCL has refused ranks that share one
+  std::deque<delegate::GpuLibrary::Id> farewells;        // messages that may not have left
   Reserve reserve;
   engine::ScratchPool scratch;
   CollectivePool collectives;

@@ -1,5 +1,5 @@
 // Agreeing on numbers of communicators.
-#include "comm/contexts.h"
+#include "comm/context_ids.h"
 
 #include <algorithm>
 #include <string>

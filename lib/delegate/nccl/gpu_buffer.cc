@@ -1,5 +1,5 @@
 // In the GPU's primary context, as NCCL's own memory.
-#include "delegate/nccl/room.h"
+#include "delegate/nccl/gpu_buffer.h"
 
 #include <optional>
 
@@ -13,13 +13,13 @@ using device::cuda::Current;
 using device::cuda::Driver;
 using device::cuda::Life;
 
-class Room final : public GpuRoom {
+class PrimaryBuffer final : public GpuBuffer {
  public:
-  explicit Room(int device) : device_(device) {}
-  Room(const Room&) = delete;
-  Room& operator=(const Room&) = delete;
+  explicit PrimaryBuffer(int device) : device_(device) {}
+  PrimaryBuffer(const PrimaryBuffer&) = delete;
+  PrimaryBuffer& operator=(const PrimaryBuffer&) = delete;
   // The program may have ended CUDA before MPI: then there is nothing to give back.
-  ~Room() override {
+  ~PrimaryBuffer() override {
     if (!life_ || life_->is_over()) return;
     if (const Current current(driver_, context_); current && at_ != 0) driver_.cuMemFree(at_);
     driver_.cuDevicePrimaryCtxRelease(device_);
@@ -50,10 +50,10 @@ class Room final : public GpuRoom {
 
 }  // namespace
 
-Result<std::unique_ptr<GpuRoom>> take_room(int device, std::size_t bytes) {
-  auto room = std::make_unique<Room>(device);
-  TUTTI_DO(room->take(bytes));
-  return std::unique_ptr<GpuRoom>(std::move(room));
+Result<std::unique_ptr<GpuBuffer>> take_buffer(int device, std::size_t bytes) {
+  auto buffer = std::make_unique<PrimaryBuffer>(device);
+  TUTTI_DO(buffer->take(bytes));
+  return std::unique_ptr<GpuBuffer>(std::move(buffer));
 }
 
 }  // namespace tutti::delegate::nccl

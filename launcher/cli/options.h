@@ -176,7 +176,6 @@ Result<void> bind_to(Draft& draft, const Given& given);
 // counts.cc
 Result<void> ranks_per_object(Draft& draft, const Given& given);
 Result<void> ranks(Draft& draft, const Given& given);
-Result<void> ranks_per_object(Draft& draft, const Given& given);
 Result<void> ranks_per_node(Draft& draft, const Given& given);
 Result<void> ranks_per_package(Draft& draft, const Given& given);
 Result<void> one_per_node(Draft& draft, const Given& given);
@@ -201,8 +200,6 @@ Result<void> gpu_support(Draft& draft, const Given& given);
 Result<void> memory_kinds(Draft& draft, const Given& given);
 Result<void> interfaces(Draft& draft, const Given& given);
 Result<void> other_interfaces(Draft& draft, const Given& given);  // all but these
-Result<void> tcp_links(Draft& draft, const Given& given);
-Result<void> costs(Draft& draft, const Given& given);
 Result<void> link_security(Draft& draft, const Given& given);
 Result<void> list_shared_variables(Draft& draft, const Given& given);
 Result<void> unset_variable(Draft& draft, const Given& given);

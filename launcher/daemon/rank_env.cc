@@ -26,6 +26,7 @@ struct VariableRow {
   const char* name;
   const char* meaning;
   std::string (*value)(const RankFacts&);  // empty: not set
+  bool yields = false;                     // to what the environment says
 };
 
 // No variable may be longer than this, its name and the zero at its end included.
@@ -129,8 +130,8 @@ const std::array kRows{
                 }},
     VariableRow{"TORCHELASTIC_USE_AGENT_STORE", "whether a store listens at MASTER_PORT already",
                 [](const RankFacts&) { return std::string("False"); }},
-    VariableRow{"TORCH_NCCL_ASYNC_ERROR_HANDLING", "an NCCL error ends the rank",
-                [](const RankFacts&) { return std::string("1"); }},
+    VariableRow{"TORCH_NCCL_ASYNC_ERROR_HANDLING", "1, unless it is set: an NCCL error ends the rank",
+                [](const RankFacts&) { return std::string("1"); }, true},
 };
 
 // What launchers set in their children. SLURM_* stays: it tells programs where they are.
@@ -225,7 +226,8 @@ std::vector<std::string> rank_environment(const std::vector<std::string>& inheri
   std::vector<std::string> environment;
   environment.reserve(inherited.size() + kRows.size() + 8);
   std::vector<std::string_view> ours;
-  for (const VariableRow& row : kRows) ours.emplace_back(row.name);
+  for (const VariableRow& row : kRows)
+    if (!row.yields) ours.emplace_back(row.name);
   std::sort(ours.begin(), ours.end());
   const bool clean = facts.program != nullptr && facts.program->clean_environment;
   for (const std::string& entry : inherited)
@@ -233,7 +235,8 @@ std::vector<std::string> rank_environment(const std::vector<std::string>& inheri
         !std::binary_search(ours.begin(), ours.end(), name_of(entry)))
       environment.push_back(entry);
   for (const VariableRow& row : kRows)
-    if (const std::string value = row.value(facts); !value.empty())
+    if (const std::string value = row.value(facts);
+        !value.empty() && !(row.yields && find_in(environment, row.name)))
       environment.push_back(std::string(row.name) + "=" + value);
   if (facts.server_variables != nullptr) add_server_variables(environment, facts);
   if (value_in(environment, "OMP_NUM_THREADS").empty()) {

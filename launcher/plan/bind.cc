@@ -62,7 +62,9 @@ cli::BindTo natural_target(const cli::Placement& placement) {
     return counts_threads(placement) ? cli::BindTo::hwthread : cli::BindTo::core;
   // Libraries for GPUs have threads of their own (NCCL's, ours for streams), while the program
   // spins in the driver: on one core a call takes them slices of time, milliseconds (docs/gpu.md).
-  if (placement.gpus_per_rank > 0 && placement.map_by == cli::MapBy::slot) return cli::BindTo::numa;
+  const bool is_by_host =
+      placement.map_by == cli::MapBy::slot || placement.map_by == cli::MapBy::node;
+  if (placement.gpus_per_rank > 0 && is_by_host) return cli::BindTo::numa;
   switch (placement.map_by) {
     case cli::MapBy::numa:
     case cli::MapBy::gpu:

@@ -59,7 +59,7 @@ inline constexpr std::array kExitStatuses{
     ExitStatusRow{ExitStatus::no_resources, "a host has no room: disk, memory, processes or files"},
     ExitStatusRow{
         ExitStatus::not_finalized,
-        "a rank ended with status 0, or its MPI program in a script, without MPI_Finalize"},
+        "a rank ended with status 0, or its script went on, without MPI_Finalize"},
     ExitStatusRow{ExitStatus::mismatch, "ranks called collectives that do not match"},
     ExitStatusRow{ExitStatus::link_changed, "what arrived over a link is not what was sent"},
 };

@@ -17,8 +17,8 @@ namespace {
 constexpr KnobRow kPlain[] = {
     {"TUTTI_EXPLAIN", "0/1", "0", "base", "print which link and algorithm was taken, and why"},
     {"TUTTI_GPU_SUPPORT", "name", "auto", "device",
-     "buffers in GPU memory: auto (where there is a driver for one), yes (libcuda may come later), "
-     "no"},
+     "buffers in GPU memory: auto (where NVIDIA's driver is there), yes (libcuda may be loaded "
+     "later), no"},
     {"TUTTI_LINK", "name", "auto", "transport",
      "force links between hosts: auto, tcp or ucx; inside a host: auto, shm, tcp, ucx; "
      "cuda_ipc beside one of these; self, a rank with itself, is there whatever is named"},
@@ -28,32 +28,32 @@ constexpr KnobRow kPlain[] = {
      "unmatched eager bytes one peer may leave here before its sends wait; unless set, they wait "
      "only when kept messages fill the rank's share of an eighth of the memory there is"},
     {"TUTTI_FLOOD_MESSAGES", "messages", "100000", "p2p",
-     "so many messages (or 4 KiB times as much) that a rank does not receive are reported; 0: "
-     "never"},
+     "a rank that leaves so many messages, or 4 KiB times as many bytes, unreceived is reported; "
+     "0: never"},
     {"TUTTI_SINGLE_COPY", "name", "auto", "transport",
-     "process_vm_readv for long messages and blocks inside a host: auto (each pair, and each "
-     "communicator, measures it while working; messages, with more ranks than cores: on), on, off; "
-     "GPU memory of any size is read where on, else each pair measures that, too"},
+     "process_vm_readv for long messages and blocks inside a host: auto (each pair and each "
+     "communicator measures whether it is faster; with more ranks than cores messages always use "
+     "it), on, off; on: GPU memory of any size is read by CUDA IPC, else that is measured, too"},
     {"TUTTI_RANKS_PER_CACHE", "ranks", "0", "comm",
-     "so many ranks of a host in turn are taken as bound to one cache, by which short collectives "
-     "go in levels where that saves time; 1: all hear all; 0: where each is bound"},
+     "short collectives inside a host go by levels of caches where that is faster: so many ranks "
+     "in turn share a cache; 1: no levels; 0: as the ranks are bound"},
     {"TUTTI_POLL_US", "us", "-1", "transport",
      "how long a wait polls before it sleeps; -1: derived from ranks and cores"},
     {"TUTTI_SHARED_CORES", "name", "auto", "transport",
      "beside programs of others on the same cores a rank that waits sleeps at once, with a time "
      "slice of 0.1 ms (Linux 6.12 and later): auto (where they make wake-ups late), on, off"},
     {"TUTTI_PROGRESS_US", "us", "-1", "world",
-     "a thread that makes progress while the program computes looks this often; 0: none; -1: one "
-     "that moves long nonblocking collectives, where the job leaves a core for it beside each "
-     "rank"},
+     "a progress thread looks this often; 0: there is none; -1: it works for long nonblocking "
+     "collectives only, where the job leaves it a core beside each rank"},
     {"TUTTI_TCP_FAMILY", "name", "auto", "transport", "auto, ipv4 or ipv6"},
     {"TUTTI_TCP_CONGESTION", "text", "auto", "transport",
      "congestion control of links between hosts: auto (cubic or reno where the host's default is "
-     "bbr and the way short), system (the host's default), or a name that the host allows"},
+     "bbr and a round trip takes less than 1 ms), system (the host's default), or a name that the "
+     "host allows"},
     {"TUTTI_TCP_RAILS", "count", "0", "transport",
-     "so many further connections between two hosts' ranks share the bytes of a long message, each "
-     "by another of the hosts' networks where there are several: where a network bears less on one "
-     "connection than in all; at most 16, a descriptor each and peer, the same for all ranks"},
+     "further connections to each peer on another host that share the bytes of long messages, over "
+     "different networks where there are several: for networks that give one connection a part of "
+     "their rate only; at most 16, a descriptor each, the same number on all ranks"},
     {"TUTTI_INTERFACES", "text", "", "transport",
      "interfaces between hosts: names, beginnings of names, subnets (eth0,ib,10.1.0.0/16), or ^ "
      "and those not to use; empty: all (prun --interfaces, Open MPI's btl_tcp_if_include, ...)"},
@@ -80,8 +80,8 @@ constexpr KnobRow kPlain[] = {
     {"TUTTI_CHECKS", "0/1", "1", "bindings", "check arguments of every call"},
     {"TUTTI_MEMORY_ALLOC_KINDS", "text", "", "bindings",
      "kinds of memory that the program asks for, such as system,mpi,cuda:device (prun "
-     "--memory-alloc-kinds): MPI_INFO_ENV says them again; what there is of them, sessions and "
-     "communicators say"},
+     "--memory-alloc-kinds): MPI_INFO_ENV repeats them; sessions and communicators say which are "
+     "supported"},
 };
 
 // And one a knob that forces algorithms; several collectives may obey the same.

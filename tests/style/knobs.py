@@ -39,6 +39,9 @@ other, and so do ranks on several hosts under a torchrun that is not ours. prun 
 
 ## What every rank sees
 
+[launcher.md](launcher.md) says which ranks get `OMP_NUM_THREADS`, `NCCL_SOCKET_IFNAME`, `CUDA_VISIBLE_DEVICES` and
+srun's variables besides.
+
 | variable | meaning |
 | --- | --- |
 """

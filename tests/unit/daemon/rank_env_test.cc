@@ -57,6 +57,12 @@ TEST_CASE("NCCL's sockets take the interface that leads to rank 0's host", "[dae
   CHECK(interface_towards("no address").empty());
 }
 
+TEST_CASE("an NCCL error ends a rank unless the environment says otherwise", "[daemon]") {
+  const std::string name = "TORCH_NCCL_ASYNC_ERROR_HANDLING";
+  CHECK(value_in(rank_environment({}, some_facts()), name) == "1");
+  CHECK(value_in(rank_environment({name + "=3"}, some_facts()), name) == "3");
+}
+
 TEST_CASE("under srun's name a rank sees srun's variables", "[daemon]") {
   control::Launch launch;
   launch.hosts = {"a", "b", "c"};

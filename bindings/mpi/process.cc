@@ -131,14 +131,14 @@ std::mutex& lock() {
 int g_users = 0;      // MPI_Init without MPI_Finalize, and open sessions; guarded by lock()
 int g_newcomers = 0;  // how often one was opened; the same
 
-Result<void> make_world(world::ThreadLevel level) {
+Result<void> make_world(function::Number called, world::ThreadLevel level) {
   TUTTI_TRY(knobs, Knobs::read(knob_from_environment));
   log::set_explain(knobs.flag("TUTTI_EXPLAIN"));
   TUTTI_TRY(wireup, wireup::join(from_environment));
   log::set_rank(wireup->rank());
   log::set_caller(&function_under_way);
   ::pthread_atfork(nullptr, nullptr, &leave_world_to_parent);
-  TUTTI_TRY(world, world::World::open(std::move(wireup), knobs, level));
+  TUTTI_TRY(world, world::World::open(std::move(wireup), knobs, level, called));
   process.checks = knobs.flag("TUTTI_CHECKS");
   process.tells_places = knobs.flag("TUTTI_BACKTRACE");
   process.gated = world->is_gated();
@@ -156,10 +156,10 @@ Result<void> make_world(world::ThreadLevel level) {
 
 }  // namespace
 
-Result<void> open_world(world::ThreadLevel level) {
+Result<void> open_world(function::Number called, world::ThreadLevel level) {
   if (is_forked()) return fail(Code::other, why_not_running());
   const std::scoped_lock hold(lock());
-  if (world_owner() == nullptr) TUTTI_DO(make_world(level));
+  if (world_owner() == nullptr) TUTTI_DO(make_world(called, level));
   // release: partner is the acquire in Call; other threads may be in MPI already.
   if (process.world == nullptr)
     std::atomic_ref(process.world).store(world_owner().get(), std::memory_order_release);

@@ -12,6 +12,7 @@
 #include <new>
 #include <utility>
 
+#include "functions.h"
 #include "mpi/inside.h"
 #include "world/world.h"
 
@@ -49,6 +50,9 @@ extern constinit Process process;
 
 // Takes `Process::reserve`, again if it was given back.
 void keep_reserve();
+struct ReserveAgain {
+  ~ReserveAgain() { keep_reserve(); }
+};
 // What `take` takes for a call that the others wait for: at the second attempt with the reserve.
 template <class Take>
 auto take_for_others(const Take& take) {
@@ -57,9 +61,8 @@ auto take_for_others(const Take& take) {
   } catch (const std::bad_alloc&) {
     std::free(std::exchange(process.reserve, nullptr));
   }
-  auto taken = take();
-  keep_reserve();
-  return taken;
+  const ReserveAgain at_end;
+  return take();
 }
 
 // The communicator errors go to that belong to no communicator (MPI 5.0, 9.3): MPI_COMM_SELF; or
@@ -85,7 +88,8 @@ const char* knob_from_environment(const char* name);
 
 // The world serves MPI_Init .. MPI_Finalize and sessions, in any order and as often as they like.
 // It is made by the first to come, sleeps when the last is gone, and ends with the process.
-Result<void> open_world(world::ThreadLevel level);  // local; each is closed once
+// Local; each is closed once. `called`: the function of MPI's in which that happens.
+Result<void> open_world(function::Number called, world::ThreadLevel level);
 void close_world();
 // MPI_Init and MPI_Finalize beyond that; collective over the job.
 Result<void> begin_world_model();

@@ -98,13 +98,15 @@ struct RankPart {
   int to_file = 0;           // streams that go into files: 1 stdout, 2 stderr, 3 both
   int to_terminal = 3;       // streams that are shown
   int through_head = 0;      // streams that prun itself puts where they belong
+  int in_shared_file = 0;    // streams that only go into a file of several ranks
   bool on_pty = false;       // its streams are a terminal of its own
   std::vector<int> gpus{};   // that it sees, by their number on the host; empty: all
   template <class F>
   void fields(F&& f) {
     f("rank", rank), f("app", app), f("takes_stdin", takes_stdin), f("cpus", cpus);
     f("nodes", nodes), f("to_file", to_file), f("to_terminal", to_terminal);
-    f("through_head", through_head), f("on_pty", on_pty), f("gpus", gpus);
+    f("through_head", through_head), f("in_shared_file", in_shared_file);
+    f("on_pty", on_pty), f("gpus", gpus);
   }
 };
 

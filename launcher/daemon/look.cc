@@ -50,17 +50,10 @@ pid_t start_tool(const std::vector<std::string>& words, UniqueFd* out) {
   return pid;
 }
 
-// A process whose first thread alone has ended lives, and is in state Z, too.
-bool is_dead(const ProcessStat& process) {
-  return process.state == 'Z' && process.threads <= 1;
-}
-
 // Its MPI program ended inside MPI, and what started that one goes on. (Not seen where another
 // process has the number by now.)
 bool is_outlived(const RankProcess& rank) {
-  if (rank.ended || rank.finalized || rank.program == 0) return false;
-  const auto process = read_process(rank.program);
-  return !process || is_dead(*process);
+  return !rank.ended && !rank.finalized && rank.program != 0 && is_dead(rank.program);
 }
 
 // It has begun no collective since the last look, and what it began is not known yet.
@@ -213,6 +206,7 @@ void Ranks::take_stack(RankProcess& rank) {
   if (rank.ended) return say("it has ended");
   const pid_t program = program_of(rank);
   const int state = state_of(rank);
+  if (state == 'X') return say("its MPI program has died");
   if (state == 't') return say("the debugger that has stopped it shows its stack");
   // A debugger would wait for it as long, and leave it stopped if it is killed.
   if (is_deaf(program)) return say("it is in the kernel, and cannot be stopped (state D)");

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <string>
 
@@ -70,6 +72,15 @@ std::string executable_of(pid_t pid) {
 
 std::optional<ProcessStat> read_process(pid_t pid) {
   return read_stat("/proc", pid);
+}
+
+bool is_dead(const ProcessStat& process) {
+  return process.state == 'Z' && process.threads <= 1;
+}
+
+bool is_dead(pid_t pid) {
+  if (const auto process = read_process(pid)) return is_dead(*process);
+  return ::kill(pid, 0) != 0 && errno == ESRCH;
 }
 
 std::vector<ProcessStat> all_processes() {

@@ -17,6 +17,10 @@ struct ProcessStat {
 };
 // Nothing: it is gone.
 std::optional<ProcessStat> read_process(pid_t pid);
+// One whose first thread alone has ended lives, and is in state Z, too.
+bool is_dead(const ProcessStat& process);
+// What cannot be read (hidepid, no descriptor left) lives, unless nobody has that number.
+bool is_dead(pid_t pid);
 std::vector<ProcessStat> all_processes();
 std::vector<pid_t> children_now();     // of this process
 std::string executable_of(pid_t pid);  // empty: it is gone, or somebody else's

@@ -103,10 +103,9 @@ bool Ranks::read_output(RankProcess& rank, int stream) {
   return true;
 }
 
-// What goes into a file that hosts share, and is not shown, asks nobody: whole lines go there.
+// What only goes into a file of several ranks asks nobody: whole lines go there.
 bool Ranks::may_ask(const RankProcess& rank, int stream) {
-  const bool is_shared = (rank.part.through_head & ~rank.part.to_terminal & (1 << stream)) != 0;
-  return rank.part.takes_stdin && !is_shared;
+  return rank.part.takes_stdin && (rank.part.in_shared_file & (1 << stream)) == 0;
 }
 
 // A prompt has no line end: who is asked for input must see the question. It is one when it has

@@ -23,17 +23,33 @@ int own_stream(const std::string& pattern) {
   return static_cast<int>(text::parse_int(pattern.substr(kFolder.size())).value_or(0));
 }
 
-bool is_written_here(const std::string& pattern, std::size_t hosts) {
-  if (own_stream(pattern) != 0) return true;
-  if (hosts < 2 || pattern.empty() || pattern == "/dev/null") return false;
+namespace {
+
+// Whether what one of these letters stands for is part of the name.
+bool has_one_of(std::string_view letters, const std::string& pattern) {
   for (std::size_t at = pattern.find('%'); at != std::string::npos && at + 1 < pattern.size();
        at = pattern.find('%', at)) {
     at = pattern.find_first_not_of("0123456789", at + 1);  // "%3r"
     if (at == std::string::npos) break;
-    const char letter = pattern[at++];
-    if (letter == 'r' || letter == 'h' || letter == 'n') return false;
+    if (letters.find(pattern[at++]) != std::string_view::npos) return true;
   }
-  return true;
+  return false;
+}
+
+bool is_file(const std::string& pattern) {
+  return own_stream(pattern) == 0 && !pattern.empty() && pattern != "/dev/null";
+}
+
+}  // namespace
+
+bool is_written_here(const std::string& pattern, std::size_t hosts) {
+  return own_stream(pattern) != 0 || (hosts > 1 && is_file(pattern) && !has_one_of("rhn", pattern));
+}
+
+bool is_shared(const std::string& pattern, std::size_t hosts) {
+  const bool tells_ranks = has_one_of("r", pattern) ||
+                           (has_one_of("l", pattern) && (hosts < 2 || has_one_of("hn", pattern)));
+  return is_file(pattern) && !tells_ranks;
 }
 
 // One may have several names.

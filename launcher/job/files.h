@@ -21,6 +21,9 @@ namespace tutti::launch::job {
 // is one of prun's own descriptors.
 bool is_written_here(const std::string& pattern, std::size_t hosts);
 
+// Whether ranks write into one file by this pattern, wherever they are.
+bool is_shared(const std::string& pattern, std::size_t hosts);
+
 // The descriptor of prun that this names, /dev/stdout and /dev/fd/N being all its names here (see
 // settle_output in prun/); 0: it is a file.
 int own_stream(const std::string& pattern);

@@ -31,7 +31,11 @@ Observation::Observation(control::Loop& loop, const JobRequest& request, const C
       course_(course),
       terminal_(terminal),
       calls_(std::move(calls)),
-      watcher_(now_ms()) {}
+      watcher_(now_ms(), request.plan.hosts.size() > 1) {}
+
+void Observation::go_on() {
+  watcher_.go_on(now_ms());
+}
 
 // Looks some times in the span after which a standstill or the time limit is reported, so that it
 // is known for how long; and every few seconds at least. Answers that are slower than that are
@@ -176,7 +180,7 @@ void Observation::check_movement() {
                        "the MPI program of rank " + std::to_string(*dead) + " on host " +
                            host_of_rank(*dead) +
                            " ended between MPI_Init and MPI_Finalize, and what started it goes "
-                           "on; the others would wait for it for ever");
+                           "on; all others wait in MPI");
   }
   show_places([this](const std::string& text) { terminal_.write(2, text); });
 }

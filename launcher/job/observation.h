@@ -40,6 +40,7 @@ class Observation {
 
   // From the beginning of the job.
   void start();
+  void go_on();  // prun was stopped, and the ranks with it
   // Before a rank starts: a file that cannot be written is told at once.
   Result<void> open_usage();
   // Once it is launched: other pruns may ask.

@@ -130,14 +130,16 @@ void direct_output(control::RankPart& part, const cli::JobSpec& spec, int local)
     part.to_terminal = 0;
 }
 
-// Files that no daemon can write alone.
-void leave_to_head(control::RankPart& part, const control::Launch& launch) {
+// Files of several ranks, and those that no daemon can write alone.
+void part_files(control::RankPart& part, const control::Launch& launch) {
   for (const int stream : {1, 2}) {
     const std::string& pattern = stream == 1 ? launch.output.out_file : launch.output.err_file;
-    if ((part.to_file & stream) != 0 && is_written_here(pattern, launch.hosts.size()))
-      part.through_head |= stream;
+    if ((part.to_file & stream) == 0) continue;
+    if (is_written_here(pattern, launch.hosts.size())) part.through_head |= stream;
+    if (is_shared(pattern, launch.hosts.size())) part.in_shared_file |= stream;
   }
   part.to_file &= ~part.through_head;
+  part.in_shared_file &= ~part.to_terminal;
 }
 
 }  // namespace
@@ -214,7 +216,7 @@ void add_ranks(control::Launch& launch, const cli::JobSpec& spec, const plan::Pl
       part.on_pty = rank.rank == 0;
       if (!part.on_pty) part.to_terminal = 0;
     }
-    leave_to_head(part, launch);
+    part_files(part, launch);
     launch.ranks.push_back(std::move(part));
   }
 }

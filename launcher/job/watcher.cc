@@ -65,8 +65,20 @@ bool looks_stopped(const control::SeenRank& seen) {
   return !seen.ended && (seen.state == 'T' || seen.state == 't');
 }
 
+// What it was in when it died is in its record still.
+bool has_died(const control::SeenRank& seen) {
+  return !seen.ended && seen.state == 'X';
+}
+
+// A call of MPI's that somebody is in, who can go on.
+bool is_in_call(const control::SeenRank& seen) {
+  return !seen.ended && seen.function != 0 && !has_died(seen);
+}
+
 std::string place_of(const control::SeenRank& seen) {
   if (seen.ended) return "over";
+  if (has_died(seen))
+    return seen.function == 0 ? "died between calls of MPI" : "died in " + function_of(seen);
   if (seen.function == 0)
     return seen.joined ? "not in MPI: computing, or waiting for something else"
                        : "not in MPI yet (before MPI_Init)";
@@ -146,17 +158,29 @@ bool Watcher::is_still(std::int64_t now_ms, std::int64_t for_ms) const {
   for (const auto& [rank, place] : ranks_) {
     if (place.seen.ended) continue;
     if (now_ms - place.since_ms < for_ms) return false;
-    if (place.seen.state == 'X') continue;  // nor does it wait
+    if (has_died(place.seen)) continue;  // nor does it wait
     waits = waits || place.seen.function != 0 || is_unanswered(place, now_ms, for_ms) ||
             (is_stopped(place) && now_ms - place.state_since_ms >= for_ms);
   }
   return waits;
 }
 
+void Watcher::go_on(std::int64_t now_ms) {
+  began_ms_ = now_ms;
+  for (auto& [rank, place] : ranks_)
+    place.since_ms = place.state_since_ms = place.asked_since_ms = now_ms;
+}
+
 std::optional<int> Watcher::outlived() const {
-  for (const auto& [rank, place] : ranks_)
-    if (!place.seen.ended && place.is_settled && place.seen.state == 'X') return rank;
-  return std::nullopt;
+  std::optional<int> first;
+  for (const auto& [rank, place] : ranks_) {
+    if (place.seen.ended) continue;
+    if (has_died(place.seen) ? !place.is_settled
+                             : place.seen.function == 0 || looks_stopped(place.seen))
+      return std::nullopt;
+    if (!first && has_died(place.seen)) first = rank;
+  }
+  return first;
 }
 
 bool Watcher::all_wait(std::int64_t now_ms, std::int64_t for_ms) const {
@@ -175,11 +199,10 @@ std::vector<int> Watcher::outside_mpi() const {
 }
 
 std::optional<int> Watcher::waits_for(const control::SeenRank& seen) const {
-  if (seen.ended || seen.function == 0 || !seen.detailed || looks_stopped(seen))
-    return std::nullopt;
+  if (!is_in_call(seen) || !seen.detailed || looks_stopped(seen)) return std::nullopt;
   if (!is_collective(seen)) return seen.peer < 0 ? std::nullopt : std::optional(seen.peer);
   for (const auto& [other, its] : ranks_)
-    if (is_missed_in(seen, its.seen) && !its.seen.ended && its.seen.function != 0) return other;
+    if (is_missed_in(seen, its.seen) && is_in_call(its.seen)) return other;
   return std::nullopt;
 }
 
@@ -227,10 +250,11 @@ std::vector<int> Watcher::missing() const {
   std::set<int> awaited;
   for (const auto& [rank, place] : ranks_) {
     const control::SeenRank& seen = place.seen;
-    if (is_starting(seen))
+    if (!is_in_call(seen)) continue;
+    if (init_meets_ && is_starting(seen))
       for (const auto& [other, its] : ranks_)
         if (!its.seen.joined || its.seen.ended) awaited.insert(other);
-    if (seen.ended || seen.function == 0 || !seen.detailed) continue;
+    if (!seen.detailed) continue;
     if (!is_collective(seen)) {
       if (seen.peer >= 0) awaited.insert(seen.peer);
       continue;
@@ -246,7 +270,7 @@ std::vector<int> Watcher::missing() const {
     const auto found = ranks_.find(rank);
     if (found == ranks_.end()) continue;
     const control::SeenRank& seen = found->second.seen;
-    const bool is_elsewhere = seen.function == 0 || seen.ended;
+    const bool is_elsewhere = !is_in_call(seen);
     (is_stopped(found->second) ? first : is_elsewhere ? then : last).push_back(rank);
   }
   for (const auto& more : {then, last}) first.insert(first.end(), more.begin(), more.end());

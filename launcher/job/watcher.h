@@ -15,14 +15,19 @@ namespace tutti::launch::job {
 
 class Watcher {
  public:
-  // Ranks that were never in MPI have been where they are since `began_ms`.
-  explicit Watcher(std::int64_t began_ms) : began_ms_(began_ms) {}
+  // Ranks that were never in MPI have been where they are since `began_ms`. MPI_Init meets all of
+  // them where they are on several hosts.
+  explicit Watcher(std::int64_t began_ms, bool init_meets = true)
+      : began_ms_(began_ms), init_meets_(init_meets) {}
   // Whether this rank has moved since the look before.
   bool take(const control::SeenRank& seen, std::int64_t now_ms);
+  // All were stopped until now, and prun, too: nothing could move before.
+  void go_on(std::int64_t now_ms);
   // Every rank that lives has been in the same place for so long, and one is alive in MPI, or is
   // stopped, or has no answer of its GPU's driver.
   bool is_still(std::int64_t now_ms, std::int64_t for_ms) const;
-  // The first rank whose MPI program ended inside MPI, behind something that goes on.
+  // The first rank whose MPI program ended inside MPI, behind something that goes on, where every
+  // other one that lives waits in MPI: none computes, none is stopped.
   std::optional<int> outlived() const;
   // Every rank that lives has been in one call of MPI for so long: none computes, none is stopped.
   bool all_wait(std::int64_t now_ms, std::int64_t for_ms) const;
@@ -60,6 +65,7 @@ class Watcher {
   std::string words_of_unanswered(std::int64_t now_ms) const;
 
   std::int64_t began_ms_;
+  bool init_meets_;
   std::map<int, Place> ranks_;
 };
 

@@ -60,12 +60,23 @@ Result<std::optional<std::string>> own_key(const job::JobRequest& request) {
   return secure::read_key_file(key_path(request));
 }
 
+// All of it, on its disk or its server: what only shows when it gets there (a quota) counts.
+bool write_line(int file, const std::string& line) {
+  return file >= 0 &&
+         ::write(file, line.data(), line.size()) == static_cast<ssize_t>(line.size()) &&
+         ::fsync(file) == 0;
+}
+
 // Where nothing has it yet; by a second name where the file system has these (NFS does), else (vfat
-// does) by the kernel's word.
-bool take_name(const std::string& from, const std::string& to) {
-  return ::link(from.c_str(), to.c_str()) == 0 ||
-         (errno != EEXIST &&
-          ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0);
+// does) by the kernel's word. One that has neither (some in user space) gets a file that is filled
+// under its name.
+bool take_name(const std::string& from, const std::string& to, const std::string& line) {
+  if (::link(from.c_str(), to.c_str()) == 0) return true;
+  if (errno == EEXIST) return false;
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
+  if (errno != EINVAL && errno != ENOSYS) return false;
+  const UniqueFd file(::open(to.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
+  return write_line(file.get(), line);
 }
 
 // Into a file for this user's eyes only, which has its name when the key is in it: whoever comes in
@@ -80,10 +91,7 @@ Result<std::string> make_key(const job::JobRequest& request) {
   std::string unnamed = path + ".XXXXXX";
   const UniqueFd file(::mkostemp(unnamed.data(), O_CLOEXEC));
   const std::string line = key + "\n";
-  const bool named =
-      file.is_open() &&
-      ::write(file.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size()) &&
-      take_name(unnamed, path);
+  const bool named = write_line(file.get(), line) && take_name(unnamed, path, line);
   const int error = errno;
   if (file.is_open()) ::unlink(unnamed.c_str());
   if (named) return key;

@@ -211,10 +211,12 @@ void warn_of_library(const Knobs& knobs) {
 }  // namespace
 
 Result<std::unique_ptr<World>> World::open(std::unique_ptr<wireup::Wireup> wireup,
-                                           const Knobs& knobs, ThreadLevel level) {
+                                           const Knobs& knobs, ThreadLevel level,
+                                           std::uint32_t called) {
   log::set_explain(knobs.flag("TUTTI_EXPLAIN"));
   log::set_rank(wireup->rank());
   std::unique_ptr<World> world(new World(std::move(wireup), knobs, level));
+  const watch::Scope inside(world->watch(), called);  // a driver may take long, or for ever
   TUTTI_DO(select::check_forced(knobs));
   if (world->wireup_->local_rank() == 0) warn_of_library(knobs);
   TUTTI_DO(world->connect());

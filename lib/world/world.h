@@ -28,9 +28,11 @@ class World {
   World(const World&) = delete;
   World& operator=(const World&) = delete;
   // From a joined wire-up client (join() in a process, in_threads() in tests). Local: there is
-  // MPI_COMM_SELF, and communicators can be made from groups.
+  // MPI_COMM_SELF, and communicators can be made from groups. `called`: the function, by its
+  // number, that a look at this rank finds it in while networks and drivers are opened.
   static Result<std::unique_ptr<World>> open(std::unique_ptr<wireup::Wireup> wireup,
-                                             const Knobs& knobs, ThreadLevel level);
+                                             const Knobs& knobs, ThreadLevel level,
+                                             std::uint32_t called);
 
   // One thread at a time below the bindings. Recursive; free of cost unless it is gated:
   // with `multiple`, or when a thread of ours makes progress (TUTTI_PROGRESS_US).

@@ -2,6 +2,7 @@
 """Output and input to the last byte. Usage: output_test.py PRUN"""
 import os
 import pty
+import select
 import socket
 import subprocess
 import sys
@@ -140,11 +141,21 @@ def shared_files():
                   f"{len(lines)} lines {done}")
         script = ("wait_for() { until [ -e $1 ]; do sleep 0.05; done; sleep 0.3; }; if [ $RANK = 0 ]; then printf half-; touch begun; "
                   "wait_for other; echo done; else wait_for begun; echo other; touch other; fi")
-        done = run(PRUN, "--virtual", "-H", "a,b", "-np", "2", "-outfile-pattern", "parts.txt", "sh", "-c", script, cwd=folder)
-        with open(f"{folder}/parts.txt") as file:
-            check("nobody writes into another one's line there", sorted(file.read().split()) == ["half-done", "other"], done)
+        for where in (("--virtual", "-H", "a,b"), ("--oversubscribe",)):
+            for part in ("begun", "other"):
+                if os.path.exists(f"{folder}/{part}"):
+                    os.remove(f"{folder}/{part}")
+            done = run(PRUN, *where, "-np", "2", "-outfile-pattern", "parts.txt", "sh", "-c", script, cwd=folder)
+            with open(f"{folder}/parts.txt") as file:
+                check(f"nobody writes into another one's line there {where}",
+                      sorted(file.read().split()) == ["half-done", "other"], done)
         done = run(PRUN, "-np", "1", "-outfile-pattern", "/dev/stdout", "echo", "here")
         check("/dev/stdout is prun's", done.stdout == "here\n", done)
+        asks = subprocess.Popen([PRUN, "-np", "1", "-outfile-pattern", "/dev/stdout", "sh", "-c",
+                                 'printf "name? "; read name; echo $name'], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        is_asked = select.select([asks.stdout], [], [], LIMIT_S)[0] != []
+        said = asks.communicate(b"bob\n", timeout=LIMIT_S)[0]
+        check("a question is shown there before its answer", is_asked and said == b"name? bob\n", said)
         done = run(PRUN, "-np", "1", "--max-restarts", "1", "--output-directory", f"{folder}/out", "sh", "-c",
                    "echo attempt $TORCHELASTIC_RESTART_COUNT; exit $((1 - TORCHELASTIC_RESTART_COUNT))")
         texts = []

@@ -55,7 +55,7 @@ inline void run_ranks(const std::vector<int>& hosts, const Body& body,
   std::vector<std::thread> threads;
   for (std::size_t r = 0; r < hosts.size(); ++r)
     threads.emplace_back([&, r] {
-      auto opened = world::World::open(std::move(wireups[r]), knobs, level);
+      auto opened = world::World::open(std::move(wireups[r]), knobs, level, 0);
       if (!opened) return findings.add("open: " + opened.error().text);
       world::World& world = **opened;
       if (const auto met = world.make_world_comm(); !met)

@@ -45,7 +45,7 @@ Code start(function::Number called, int required, int* provided) {
   if (required < MPI_THREAD_SINGLE || required > MPI_THREAD_MULTIPLE)
     return refuse(Code::arg, "required is not a thread level");
   g_main_thread = ::pthread_self();
-  const Result<void> opened = open_world(level_from_mpi(required));
+  const Result<void> opened = open_world(called, level_from_mpi(required));
   if (!opened) return note(opened);
   const Starting inside(called);
   if (const Result<void> met = begin_world_model(); !met) return note(met);

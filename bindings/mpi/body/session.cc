@@ -51,7 +51,8 @@ Code unknown_set(const char* name) {
 Code session_init(Info* info, Errhandler& errhandler, MPI_Session* session) {
   if (errhandler.action == Errhandler::Action::user && errhandler.serves != ObjectKind::session)
     return refuse(Code::errhandler, "the error handler was not made for sessions");
-  if (const Result<void> opened = open_world(wanted_level(info)); !opened) return note(opened);
+  const Result<void> opened = open_world(function::Session_init, wanted_level(info));
+  if (!opened) return note(opened);
   auto* const made = new Session();
   const std::string* const kinds = info == nullptr ? nullptr : info->find(kKindsKey);
   made->kinds_asked = kinds != nullptr ? *kinds : kinds_asked_for();

@@ -1,4 +1,5 @@
 // All that ranks are stops and goes on; helpers of the daemon do not.
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -78,6 +79,29 @@ TEST_CASE("a process whose first thread alone has ended has others, a dead one h
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
   }
+}
+
+TEST_CASE("a process that cannot be read lives, unless nobody has its number", "[daemon]") {
+  const pid_t child = ::fork();
+  while (child == 0) ::pause();
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const rlimit none{0, before.rlim_max};
+  const auto is_dead_unread = [&] {
+    ::setrlimit(RLIMIT_NOFILE, &none);
+    const bool dead = !read_process(child) && is_dead(child);
+    ::setrlimit(RLIMIT_NOFILE, &before);
+    return dead;
+  };
+  CHECK_FALSE(is_dead_unread());
+  CHECK_FALSE(is_dead(child));
+  ::kill(child, SIGKILL);
+  siginfo_t ended{};
+  CHECK(::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT) == 0);
+  CHECK(is_dead(child));  // its parent has not asked for it yet
+  ::waitpid(child, nullptr, 0);
+  CHECK(is_dead(child));
+  CHECK(is_dead_unread());
 }
 
 TEST_CASE("a rank and its family stop and go on, helpers are left alone", "[daemon]") {

@@ -130,7 +130,8 @@ const std::array kRows{
                 }},
     VariableRow{"TORCHELASTIC_USE_AGENT_STORE", "whether a store listens at MASTER_PORT already",
                 [](const RankFacts&) { return std::string("False"); }},
-    VariableRow{"TORCH_NCCL_ASYNC_ERROR_HANDLING", "1, unless it is set: an NCCL error ends the rank",
+    VariableRow{"TORCH_NCCL_ASYNC_ERROR_HANDLING",
+                "1, unless it is set: an NCCL error ends the rank",
                 [](const RankFacts&) { return std::string("1"); }, true},
 };
 

@@ -57,9 +57,8 @@ inline constexpr std::array kExitStatuses{
     ExitStatusRow{ExitStatus::login_refused, "ssh refused the key or the user"},
     ExitStatusRow{ExitStatus::version_mismatch, "a host runs a daemon of another version"},
     ExitStatusRow{ExitStatus::no_resources, "a host has no room: disk, memory, processes or files"},
-    ExitStatusRow{
-        ExitStatus::not_finalized,
-        "a rank ended with status 0, or its script went on, without MPI_Finalize"},
+    ExitStatusRow{ExitStatus::not_finalized,
+                  "a rank ended with status 0, or its script went on, without MPI_Finalize"},
     ExitStatusRow{ExitStatus::mismatch, "ranks called collectives that do not match"},
     ExitStatusRow{ExitStatus::link_changed, "what arrived over a link is not what was sent"},
 };

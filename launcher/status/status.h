@@ -53,7 +53,7 @@ inline constexpr std::array kExitStatuses{
     ExitStatusRow{ExitStatus::host_lost, "a host or its daemon was lost while the job ran"},
     ExitStatusRow{ExitStatus::time_limit, "the time limit of --timeout was reached"},
     ExitStatusRow{ExitStatus::virtual_refused, "the kernel does not permit virtual hosts"},
-    ExitStatusRow{ExitStatus::no_allocation, "no host is left to run on"},
+    ExitStatusRow{ExitStatus::no_allocation, "no host is left to run on, or nodes could not meet"},
     ExitStatusRow{ExitStatus::login_refused, "ssh refused the key or the user"},
     ExitStatusRow{ExitStatus::version_mismatch, "a host runs a daemon of another version"},
     ExitStatusRow{ExitStatus::no_resources, "a host has no room: disk, memory, processes or files"},

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 
 #include "mpi/memory_kinds.h"
 
@@ -32,12 +33,22 @@ bool Info::erase(std::string_view key) {
   return found;
 }
 
+void set_command(Info& info, const std::vector<std::string>& words) {
+  std::string arguments;
+  for (std::size_t i = 1; i < words.size(); ++i) arguments += (i > 1 ? " " : "") + words[i];
+  info.erase("argv");
+  if (!words.empty()) info.set("command", words[0].substr(0, MPI_MAX_INFO_VAL - 1));
+  if (!arguments.empty()) info.set("argv", arguments.substr(0, MPI_MAX_INFO_VAL - 1));
+}
+
 Info* environment_info() {
   static Info* const info = [] {
     auto* made = new Info(bits_of(MPI_INFO_ENV));
+    std::ifstream command_line("/proc/self/cmdline");
+    std::vector<std::string> words;
+    for (std::string word; std::getline(command_line, word, '\0');) words.push_back(word);
+    set_command(*made, words);
     char text[4096];
-    const auto length = ::readlink("/proc/self/exe", text, sizeof text);
-    if (length > 0) made->set("command", {text, static_cast<std::size_t>(length)});
     if (::gethostname(text, sizeof text) == 0) made->set("host", text);
     if (::getcwd(text, sizeof text) != nullptr) made->set("wdir", text);
     // What was asked for; what there is of it, sessions and communicators say (MPI 5.0, 11.4.3).

@@ -58,6 +58,8 @@ class Info final : public Object {
   std::vector<std::pair<std::string, std::string>> pairs;
 };
 Info* environment_info();  // MPI_INFO_ENV
+// Its keys for a program and its arguments (MPI 5.0, 11.2.1).
+void set_command(Info& info, const std::vector<std::string>& words);
 
 // One use of MPI apart from all others (MPI 5.0, 11.3).
 class Session final : public Object {

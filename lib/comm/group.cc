@@ -49,6 +49,10 @@ Result<std::vector<int>> expand(const Group& group, std::span<const RankRange> r
   for (const RankRange& range : ranges) {
     if (range.stride == 0) return fail(Code::arg, "a range of ranks has stride 0");
     const std::int64_t stride = range.stride;
+    if (stride > 0 ? range.first > range.last : range.first < range.last)
+      return fail(Code::arg, "a range of ranks does not lead from " + std::to_string(range.first) +
+                                 " to " + std::to_string(range.last) + " by steps of " +
+                                 std::to_string(stride));
     for (std::int64_t rank = range.first; stride > 0 ? rank <= range.last : rank >= range.last;
          rank += stride) {
       if (rank < 0 || rank >= group.size())

@@ -70,7 +70,7 @@ void copies() {
 
 void copies_that_fail() {
   int value = 5, good = 0, bad = 0;
-  MPI_Comm from, to;
+  MPI_Comm from, to = MPI_COMM_SELF;
   MPI_Comm_dup(MPI_COMM_SELF, &from);
   MPI_Comm_create_keyval(copy_it, count_it, &good, nullptr);
   MPI_Comm_create_keyval(refuse_it, count_it, &bad, nullptr);
@@ -79,8 +79,13 @@ void copies_that_fail() {
   deleted = 0;
   CHECK(MPI_Comm_dup(from, &to) != MPI_SUCCESS);
   CHECK(deleted == 1);  // the copy that was made
+  CHECK(to == MPI_COMM_NULL);
+  MPI_Request request;
+  to = MPI_COMM_SELF;
+  CHECK(MPI_Comm_idup(from, &to, &request) != MPI_SUCCESS);
+  CHECK(deleted == 2 && to == MPI_COMM_NULL && request == MPI_REQUEST_NULL);
   MPI_Comm_free(&from);
-  CHECK(deleted == 3);
+  CHECK(deleted == 4);
   MPI_Comm_free_keyval(&good);
   MPI_Comm_free_keyval(&bad);
 }
@@ -91,11 +96,19 @@ int copy_type(MPI_Datatype from, int, void*, void* in, void* out, int* flag) {
   *flag = 1;
   return MPI_SUCCESS;
 }
+int refuse_type(MPI_Datatype, int, void*, void*, void*, int*) {
+  return MPI_ERR_OTHER;
+}
 void copies_of_types() {
   int value = 5, mean = 0, flag = -1;
   void* got = nullptr;
-  MPI_Datatype from, to;
+  MPI_Datatype from, to = MPI_INT;
   MPI_Type_contiguous(2, MPI_INT, &from);
+  MPI_Type_create_keyval(refuse_type, MPI_TYPE_NULL_DELETE_FN, &mean, nullptr);
+  MPI_Type_set_attr(from, mean, &value);
+  CHECK(MPI_Type_dup(from, &to) != MPI_SUCCESS && to == MPI_DATATYPE_NULL);
+  MPI_Type_delete_attr(from, mean);
+  MPI_Type_free_keyval(&mean);
   MPI_Type_create_keyval(copy_type, MPI_TYPE_NULL_DELETE_FN, &mean, nullptr);
   MPI_Type_create_keyval(MPI_TYPE_DUP_FN, MPI_TYPE_NULL_DELETE_FN, &other_key, nullptr);
   MPI_Type_set_attr(from, mean, &value);

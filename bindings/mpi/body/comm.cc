@@ -39,6 +39,7 @@ Code comm_dup_with_info(comm::Communicator& comm, Info* info, MPI_Comm* newcomm)
   const auto keep = comm::CommRef::share(&comm);  // a copy function may free it
   Result<comm::CommRef> made = comm::dup(comm);
   if (!made) return note(made);
+  *newcomm = MPI_COMM_NULL;  // should a copy function fail
   if (const Code code = copy_attributes(carrier(comm), carrier(**made)); code != Code::ok)
     return code;
   if (info != nullptr) set_hints(**made, *info);
@@ -56,6 +57,8 @@ Code comm_idup_with_info(comm::Communicator& comm, Info* info, MPI_Comm* newcomm
   comm::CommRef made;
   Result<comm::Request*> started = comm::start_dup(comm, &made);
   if (!started) return note(started);
+  *newcomm = MPI_COMM_NULL;
+  *request = MPI_REQUEST_NULL;
   if (const Code code = copy_attributes(carrier(comm), carrier(*made)); code != Code::ok) {
     (*started)->release();  // it ends without us
     return code;

@@ -79,6 +79,7 @@ Code type_dup(types::Datatype& oldtype, MPI_Datatype* newtype) {
   const auto keep = types::TypeRef::share(&oldtype);  // a copy function may free it
   auto made = types::make_dup(oldtype);
   if (!made) return note(made);
+  *newtype = MPI_DATATYPE_NULL;  // should a copy function fail
   if (const Code code = copy_attributes(carrier(oldtype), carrier(**made)); code != Code::ok)
     return code;
   return give(std::move(made), newtype);

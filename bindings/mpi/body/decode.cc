@@ -109,6 +109,7 @@ Code get_elements(const MPI_Status* status, types::Datatype& datatype, Count* co
 }
 
 Code status_set_elements(MPI_Status* status, types::Datatype& datatype, Count count) {
+  if (!good_number(count, Code::count, "count")) return Code::count;
   set_bytes(*status, types::bytes_of_elements(datatype, count));
   return Code::ok;
 }

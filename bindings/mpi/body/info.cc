@@ -25,9 +25,10 @@ Code info_create(MPI_Info* info) {
   return Code::ok;
 }
 
-Code info_create_env(int /*argc*/, char* /*argv*/[], MPI_Info* info) {
+Code info_create_env(int argc, char* argv[], MPI_Info* info) {
   auto* made = new Info();
   made->pairs = environment_info()->pairs;
+  if (argc > 0 && argv != nullptr) set_command(*made, {argv, argv + argc});
   *info = handle_to(made, MPI_INFO_NULL);
   return Code::ok;
 }
@@ -77,9 +78,11 @@ Code info_get_nthkey(Info& info, int n, char* key) {
   return Code::ok;
 }
 
-// *buflen: room including the zero; afterwards what the whole value needs.
+// *buflen: room including the zero, or 0: only the length is wanted; afterwards what the whole
+// value needs.
 Code info_get_string(Info& info, const char* key, int* buflen, char* value, int* flag) {
   if (!is_key(key)) return bad_key();
+  if (*buflen > 0 && value == nullptr) return refuse(Code::arg, "value is null");
   const std::string* const found = info.find(key);
   *flag = found != nullptr;
   if (found == nullptr) return Code::ok;

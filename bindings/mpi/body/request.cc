@@ -25,9 +25,11 @@ Code finish_entry(MPI_Request* request, MPI_Status* status) {
     if (status != nullptr) status->MPI_ERROR = MPI_ERR_PENDING;
     return Code::ok;
   }
-  const Code code = finish(request, status);
+  return finish(request, status);
+}
+
+void put_error(Code code, MPI_Status* status) {
   if (status != nullptr) status->MPI_ERROR = static_cast<int>(code);
-  return code;
 }
 
 // Of a call on many: which failed first, what was noted of it, and how many did.
@@ -36,10 +38,12 @@ struct Failures {
   int first = -1;
   std::optional<Trouble> why;
 
-  void add(int i) {
-    if (number++ > 0) return;
+  // True for the first one.
+  bool add(int i) {
+    if (number++ > 0) return false;
     first = i;
     why = trouble();
+    return true;
   }
 };
 
@@ -62,10 +66,17 @@ Code in_status(const Failures& failures) {
   return Code::in_status;
 }
 
+// The error fields of statuses change only where one has failed (MPI 5.0, 3.2.5); then those before
+// it, too, but of what is still under way.
 Code finish_all(int count, MPI_Request* requests, MPI_Status* statuses) {
   Failures failures;
-  for (int i = 0; i < count; ++i)
-    if (finish_entry(requests + i, status_at(statuses, i)) != Code::ok) failures.add(i);
+  for (int i = 0; i < count; ++i) {
+    const Code code = finish_entry(requests + i, status_at(statuses, i));
+    if (code != Code::ok && failures.add(i))
+      for (int before = 0; before < i; ++before)
+        if (!is_active(requests[before])) put_error(Code::ok, status_at(statuses, before));
+    if (failures.number > 0 && !is_active(requests[i])) put_error(code, status_at(statuses, i));
+  }
   return failures.number == 0 ? Code::ok : in_status(failures);
 }
 
@@ -115,7 +126,11 @@ Code finish_some(int count, MPI_Request* requests, int* outcount, int* indices,
   Failures failures;
   for (int i = 0; i < count; ++i) {
     if (!is_active(requests[i]) || !is_done(requests[i])) continue;
-    if (finish_entry(requests + i, status_at(statuses, *outcount)) != Code::ok) failures.add(i);
+    const Code code = finish_entry(requests + i, status_at(statuses, *outcount));
+    if (code != Code::ok && failures.add(i))
+      for (int before = 0; before < *outcount; ++before)
+        put_error(Code::ok, status_at(statuses, before));
+    if (failures.number > 0) put_error(code, status_at(statuses, *outcount));
     indices[(*outcount)++] = i;
   }
   return failures.number == 0 ? Code::ok : in_status(failures);
@@ -246,13 +261,22 @@ Code request_get_status_some(int incount, const MPI_Request array_of_requests[],
   return Code::ok;
 }
 
+namespace {
+
+// MPI 5.0, 6.12 and 6.13: only waiting ends a collective that was begun, as all members have part
+// in it, and nobody would know when its buffers may be used again.
+Code must_wait(const comm::Request& collective, const char* not_so) {
+  return refuse_on(
+      collective.comm(), Code::request,
+      std::string("request is of a collective that was begun: it is waited for, not ") + not_so);
+}
+
+}  // namespace
+
 Code request_free(MPI_Request* request) {
   if (*request == MPI_REQUEST_NULL) return refuse(Code::request, "request is MPI_REQUEST_NULL");
-  // MPI 5.0, 6.12 and 6.13: erroneous. Nobody would know when its buffers may be used again.
-  comm::Request* const active = operation_of(*request);
-  if (active != nullptr && active->is_collective())
-    return refuse_on(active->comm(), Code::request,
-                     "request is of a collective that was begun: it is waited for, not freed");
+  const comm::Request* const active = operation_of(*request);
+  if (active != nullptr && active->is_collective()) return must_wait(*active, "freed");
   return free_request(request);
 }
 
@@ -292,6 +316,7 @@ Code startall(int count, MPI_Request array_of_requests[]) {
 Code cancel(MPI_Request* request) {
   if (!is_active(*request)) return refuse(Code::request, "request is not active");
   comm::Request& operation = *operation_of(*request);
+  if (operation.is_collective()) return must_wait(operation, "cancelled");
   if (operation.hooks() != nullptr) return operation.hooks()->cancel(operation.is_done());
   comm::cancel(operation);
   return Code::ok;

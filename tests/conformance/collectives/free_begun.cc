@@ -1,5 +1,5 @@
-// MPI 5.0, 6.12: the request of a nonblocking collective is not freed, nor that of a persistent one
-// while it is active; it stays as it was, and is waited for.
+// MPI 5.0, 6.12: the request of a nonblocking collective is not freed and not cancelled, nor that
+// of a persistent one while it is active; it stays as it was, and is waited for.
 #include <vector>
 
 #include "check.h"
@@ -11,6 +11,7 @@ namespace {
 void refuse_and_wait(MPI_Request request) {
   const MPI_Request before = request;
   CHECK(class_of(MPI_Request_free(&request)) == MPI_ERR_REQUEST);
+  CHECK(class_of(MPI_Cancel(&request)) == MPI_ERR_REQUEST);
   CHECK(request == before);
   CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
 }
@@ -31,6 +32,7 @@ int main() {
     MPI_Start(&request);
     const MPI_Request kept = request;
     CHECK(class_of(MPI_Request_free(&request)) == MPI_ERR_REQUEST);
+    CHECK(class_of(MPI_Cancel(&request)) == MPI_ERR_REQUEST);
     CHECK(request == kept);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     CHECK(sum.back() == 0);

@@ -64,4 +64,9 @@ TEST_CASE("ranges run up and down and stop within the group", "[comm][group]") {
   const comm::RankRange beyond[] = {{0, 2000000000, 1}};
   CHECK(!comm::include_ranges(*g, still));
   CHECK(!comm::include_ranges(*g, beyond));
+  const comm::RankRange away[][1] = {{{2, 1, 1}}, {{1, 3, -1}}};
+  for (const auto& range : away) {
+    CHECK(comm::include_ranges(*g, range).error().code == Code::arg);
+    CHECK(comm::exclude_ranges(*g, range).error().code == Code::arg);
+  }
 }

@@ -24,7 +24,9 @@ TEST_CASE("predefined types have the sizes and extents of their C types", "[type
       {0x208, "MPI_SHORT", 2, 2, Element::int16},
       {0x209, "MPI_INT", 4, 4, Element::int32},
       {0x20a, "MPI_LONG", sizeof(long), sizeof(long), Element::int64},
+      {0x20b, "MPI_LONG_LONG_INT", 8, 8, Element::int64},  // not its synonym MPI_LONG_LONG
       {0x20d, "MPI_UNSIGNED", 4, 4, Element::uint32},
+      {0x212, "MPI_C_COMPLEX", 8, 8, Element::complex64},
       {0x214, "MPI_DOUBLE", 8, 8, Element::float64},
       {0x216, "MPI_C_DOUBLE_COMPLEX", 16, 16, Element::complex128},
       {0x218, "MPI_LOGICAL", 4, 4, Element::logical32},

@@ -128,7 +128,7 @@ int main(int argc, char** argv) {
       auto world =
           world::World::open(std::move(wireups[static_cast<std::size_t>(rank)]),
                              *Knobs::read([](const char* name) { return std::getenv(name); }),
-                             world::ThreadLevel::single);
+                             world::ThreadLevel::single, 0);
       if (!world) {
         std::fprintf(stderr, "%s\n", world.error().text.c_str());
         std::exit(1);

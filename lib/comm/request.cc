@@ -250,7 +250,8 @@ void RequestMaker::note_wait(Runtime& runtime, const Request& request) {
 }
 
 void wait(Runtime& runtime, Request& request) {
-  if (!request.is_done()) RequestMaker::note_wait(runtime, request);
+  if (request.is_done()) return;
+  RequestMaker::note_wait(runtime, request);
   progress_until(runtime, [&] { return request.is_done(); });
 }
 
@@ -259,7 +260,8 @@ std::uint64_t failures(const Runtime& runtime) {
 }
 
 bool wait(Runtime& runtime, Request& request, std::uint64_t failures) {
-  if (!request.is_done()) RequestMaker::note_wait(runtime, request);
+  if (request.is_done()) return true;
+  RequestMaker::note_wait(runtime, request);
   progress_until(runtime, [&] { return request.is_done() || runtime.failures != failures; });
   return request.is_done();
 }

@@ -75,12 +75,27 @@ Code comm_split(comm::Communicator& comm, int color, int key, MPI_Comm* newcomm)
   return give_comm(comm, comm::split(comm, color, key), newcomm);
 }
 
+namespace {
+
+// A stranger would not be asked, and would not come.
+Code check_members(const comm::Communicator& comm, const comm::Group& group) {
+  for (int rank = 0; rank < group.size(); ++rank)
+    if (comm.group().rank_of(group.at(rank)) == MPI_UNDEFINED)
+      return refuse(Code::group, "rank " + std::to_string(rank) +
+                                     " of group is not in the communicator's group");
+  return Code::ok;
+}
+
+}  // namespace
+
 Code comm_create(comm::Communicator& comm, comm::Group& group, MPI_Comm* newcomm) {
+  if (const Code code = check_members(comm, group); code != Code::ok) return code;
   return give_comm(comm, comm::create(comm, group), newcomm);
 }
 
 Code comm_create_group(comm::Communicator& comm, comm::Group& group, int tag, MPI_Comm* newcomm) {
   if (comm.is_inter()) return refuse(Code::comm, "comm is an intercommunicator");
+  if (const Code code = check_members(comm, group); code != Code::ok) return code;
   return give_comm(comm, comm::create_group(comm, group, tag), newcomm);
 }
 

@@ -1,6 +1,7 @@
 // MPI 5.0, 7.3.2, 7.4.2, 11.8.2 and 11.10.4: a group without some ranks keeps the order of the
-// others; a duplicate takes the info that is given to it; disconnecting waits for what is under
-// way; a job that nobody spawned has no parent. Types bear names.
+// others; a communicator is not made of others than its parent's; a duplicate takes the info that
+// is given to it; disconnecting waits for what is under way; a job that nobody spawned has no
+// parent. Types bear names.
 #include <cstring>
 
 #include "check.h"
@@ -26,6 +27,23 @@ void without_some() {
   }
   CHECK(MPI_Group_free(&world) == MPI_SUCCESS && world == MPI_GROUP_NULL);
   if (others != MPI_GROUP_EMPTY) MPI_Group_free(&others);
+}
+
+void of_strangers() {
+  if (size == 1) return;
+  MPI_Group world, next;
+  MPI_Comm made = MPI_COMM_NULL;
+  const int neighbour[1] = {(rank + 1) % size};
+  MPI_Comm_group(MPI_COMM_WORLD, &world);
+  MPI_Group_incl(world, 1, neighbour, &next);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  for (const MPI_Group group : {world, next}) {
+    CHECK(class_of(MPI_Comm_create(MPI_COMM_SELF, group, &made)) == MPI_ERR_GROUP);
+    CHECK(class_of(MPI_Comm_create_group(MPI_COMM_SELF, group, 5, &made)) == MPI_ERR_GROUP);
+  }
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+  MPI_Group_free(&next);
+  MPI_Group_free(&world);
 }
 
 std::string value(MPI_Comm comm, const char* key) {
@@ -81,6 +99,7 @@ void names_of_types() {
 int main() {
   begin();
   without_some();
+  of_strangers();
   with_info();
   names_of_types();
   return done();

@@ -32,7 +32,7 @@ Head::Head(Round round)
       exchange_(loop_, round_.request.plan, course_, hosts_),
       rank_ends_(loop_, round_.request, course_, machine_, streams_),
       last_words_(loop_, streams_, observation_, machine_.ending()),
-      signals_(loop_, course_, machine_, hosts_, observation_, last_words_, streams_.terminal()) {
+      signals_(loop_, course_, machine_, hosts_, last_words_, streams_.terminal()) {
   if (std::holds_alternative<cli::CheckHosts>(round_.request.spec.command))
     checking_ =
         std::make_unique<Checking>(round_.request, course_, machine_, hosts_, streams_.terminal());
@@ -75,6 +75,7 @@ StateMachine::Calls Head::machine_calls() {
   };
   calls.failed_late = [this] { last_words_.hurry(); };
   calls.done = [this] { last_words_.say(); };
+  calls.went_on = [this] { observation_.go_on(); };
   return calls;
 }
 

@@ -17,12 +17,11 @@ namespace tutti::launch::job {
 class Signals {
  public:
   Signals(control::Loop& loop, const Course& course, StateMachine& machine, Hosts& hosts,
-          Observation& observation, const LastWords& last_words, control::Terminal& terminal)
+          const LastWords& last_words, control::Terminal& terminal)
       : loop_(loop),
         course_(course),
         machine_(machine),
         hosts_(hosts),
-        observation_(observation),
         last_words_(last_words),
         terminal_(terminal) {}
 
@@ -40,7 +39,6 @@ class Signals {
   const Course& course_;
   StateMachine& machine_;
   Hosts& hosts_;
-  Observation& observation_;
   const LastWords& last_words_;
   control::Terminal& terminal_;
   bool had_terminal_ = false;  // of a rank's, before prun stopped

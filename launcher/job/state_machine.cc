@@ -88,6 +88,7 @@ void StateMachine::limit(State state) {
 
 void StateMachine::go_on() {
   limit(course_.state);
+  calls_.went_on();
 }
 
 void StateMachine::on_limit(State state) {

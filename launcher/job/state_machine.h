@@ -24,6 +24,7 @@ class StateMachine {
     std::function<bool(const std::string& limit)> is_late;
     std::function<void()> failed_late;  // when the job was over already
     std::function<void()> done;         // the last state
+    std::function<void()> went_on;      // the job was stopped until now
   };
   StateMachine(control::Loop& loop, const Round& round, Course& course, Hosts& hosts,
                control::Terminal& terminal, Calls calls);

@@ -54,7 +54,6 @@ void Signals::go_on() {
   loop_.cancel(stop_timer_);
   if (std::exchange(had_terminal_, false)) terminal_.raw().take();
   machine_.go_on();
-  observation_.go_on();
   hosts_.send_all(control::Signal{SIGCONT});
 }
 

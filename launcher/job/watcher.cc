@@ -28,18 +28,22 @@ bool is_collective(const control::SeenRank& seen) {
   return seen.function != 0 && seen.detailed && is_of_collectives(seen.context);
 }
 
-// Over several hosts it ends when all have come.
+// One that is in a call: over several hosts it ends when all have come.
 bool is_starting(const control::SeenRank& seen) {
-  if (seen.ended || seen.function == 0) return false;
   const std::string function = function_of(seen);
   return function == "MPI_Init" || function == "MPI_Init_thread";
+}
+
+// What it was in when it died is in its record still.
+bool has_died(const control::SeenRank& seen) {
+  return !seen.ended && seen.state == 'X';
 }
 
 // Of the world's collective call that `seen` is in. Members of other communicators are not known.
 bool is_missed_in(const control::SeenRank& seen, const control::SeenRank& other) {
   return is_of_world(seen.context) &&
-         (other.ended || !is_collective(other) || other.context != seen.context ||
-          other.sequence < seen.sequence);
+         (other.ended || has_died(other) || !is_collective(other) ||
+          other.context != seen.context || other.sequence < seen.sequence);
 }
 
 bool is_flooded(const control::SeenRank& seen) {
@@ -63,11 +67,6 @@ constexpr std::array kHalts{
 // At that moment: under strace each system call is one in state t.
 bool looks_stopped(const control::SeenRank& seen) {
   return !seen.ended && (seen.state == 'T' || seen.state == 't');
-}
-
-// What it was in when it died is in its record still.
-bool has_died(const control::SeenRank& seen) {
-  return !seen.ended && seen.state == 'X';
 }
 
 // A call of MPI's that somebody is in, who can go on.
@@ -269,9 +268,8 @@ std::vector<int> Watcher::missing() const {
   for (const int rank : awaited) {
     const auto found = ranks_.find(rank);
     if (found == ranks_.end()) continue;
-    const control::SeenRank& seen = found->second.seen;
-    const bool is_elsewhere = !is_in_call(seen);
-    (is_stopped(found->second) ? first : is_elsewhere ? then : last).push_back(rank);
+    const Place& place = found->second;
+    (is_stopped(place) ? first : is_in_call(place.seen) ? last : then).push_back(rank);
   }
   for (const auto& more : {then, last}) first.insert(first.end(), more.begin(), more.end());
   return first;

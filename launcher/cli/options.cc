@@ -122,7 +122,7 @@ constexpr std::array kRows{
     OptionRow{"stdin i input", "WHO", kRunning, "who reads standard input: all, none or ranks such as 0,2; others read end-of-file", "0", apply::stdin_to, kEvery, Option::stdin_to},
     OptionRow{"s", "WHO", kRunning, "the same as --stdin", "", apply::stdin_to, kHydra, Option::stdin_to},
     OptionRow{"timeout", "SECONDS", kRunning, "end the job after this time; 0: never (MPIEXEC_TIMEOUT as well)", "none", apply::timeout},
-    OptionRow{"hang-report", "SECONDS", kRunning, "when no rank has moved for so long, say who waits for whom; the job goes on, unless a rank has died in MPI; 0: never", "60", apply::hang_report},
+    OptionRow{"hang-report", "SECONDS", kRunning, "when no rank has moved for so long, say who waits for whom; the job goes on, unless a rank has died in MPI and all others wait there; 0: never", "60", apply::hang_report},
     OptionRow{"stats", "", kRunning, "print at the end: time per MPI call, time in MPI per rank, bytes per link", "", apply::on<&JobSpec::stats>},
     OptionRow{"trace", "FILE", kRunning, "write a timeline of all MPI calls, for Perfetto (ui.perfetto.dev) or chrome://tracing", "", apply::word<&JobSpec::trace_file>},
     OptionRow{"time t", "TIME", kRunning, "the same as --timeout, in srun's form: minutes, M:S, H:M:S or D-H", "none", apply::slurm_time},

@@ -73,7 +73,7 @@ void Observation::look(const control::Look& what, std::function<void()> then) {
 
 void Observation::take(int host, const control::Seen& seen) {
   for (const control::SeenRank& one : seen.ranks)
-    if (watcher_.take(one, now_ms()) && !one.ended) reported_still_ = false;
+    if (watcher_.take(one, now_ms()) && !one.ended) reported_still_ = judged_still_ = false;
   comparison_.take(seen.calls);
   has_new_calls_ = has_new_calls_ || !seen.calls.empty();
   if (seen.number == 0 && !seen.ranks.empty() && course_.state == State::running) {

@@ -136,7 +136,8 @@ void part_files(control::RankPart& part, const control::Launch& launch) {
     const std::string& pattern = stream == 1 ? launch.output.out_file : launch.output.err_file;
     if ((part.to_file & stream) == 0) continue;
     if (is_written_here(pattern, launch.hosts.size())) part.through_head |= stream;
-    if (is_shared(pattern, launch.hosts.size())) part.in_shared_file |= stream;
+    if (launch.host_of.size() > 1 && is_shared(pattern, launch.hosts.size()))
+      part.in_shared_file |= stream;
   }
   part.to_file &= ~part.through_head;
   part.in_shared_file &= ~part.to_terminal;

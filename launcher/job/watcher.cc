@@ -9,6 +9,7 @@
 #include "base/silent_driver.h"
 #include "base/text.h"
 #include "job/fold.h"
+#include "job/place.h"
 #include "watch/watch.h"
 
 namespace tutti::launch::job {
@@ -19,32 +20,6 @@ constexpr std::uint64_t kManyKept = 100;  // messages that wait for a receive ar
 constexpr std::int64_t kSurelyMs = 10'000;
 constexpr std::size_t kMostNamed = 8;  // processes in a command to type
 constexpr std::uint64_t kKeptBytes = 4 << 10;
-
-std::string function_of(const control::SeenRank& seen) {
-  return watch::function_name(static_cast<std::uint32_t>(seen.function - 1));
-}
-
-bool is_collective(const control::SeenRank& seen) {
-  return seen.function != 0 && seen.detailed && is_of_collectives(seen.context);
-}
-
-// One that is in a call: over several hosts it ends when all have come.
-bool is_starting(const control::SeenRank& seen) {
-  const std::string function = function_of(seen);
-  return function == "MPI_Init" || function == "MPI_Init_thread";
-}
-
-// What it was in when it died is in its record still.
-bool has_died(const control::SeenRank& seen) {
-  return !seen.ended && seen.state == 'X';
-}
-
-// Of the world's collective call that `seen` is in. Members of other communicators are not known.
-bool is_missed_in(const control::SeenRank& seen, const control::SeenRank& other) {
-  return is_of_world(seen.context) &&
-         (other.ended || has_died(other) || !is_collective(other) ||
-          other.context != seen.context || other.sequence < seen.sequence);
-}
 
 bool is_flooded(const control::SeenRank& seen) {
   return seen.kept_messages >= kManyKept || seen.kept_bytes >= kManyKept * kKeptBytes;
@@ -63,39 +38,6 @@ constexpr std::array kHalts{
     Halt{'Z', "has no main thread any more", "have no main thread any more"},
     Halt{'X', "has died, and what started it goes on", "have died, and what started them goes on"},
 };
-
-// At that moment: under strace each system call is one in state t.
-bool looks_stopped(const control::SeenRank& seen) {
-  return !seen.ended && (seen.state == 'T' || seen.state == 't');
-}
-
-// A call of MPI's that somebody is in, who can go on.
-bool is_in_call(const control::SeenRank& seen) {
-  return !seen.ended && seen.function != 0 && !has_died(seen);
-}
-
-std::string place_of(const control::SeenRank& seen) {
-  if (seen.ended) return "over";
-  if (has_died(seen))
-    return seen.function == 0 ? "died between calls of MPI" : "died in " + function_of(seen);
-  if (seen.function == 0)
-    return seen.joined ? "not in MPI: computing, or waiting for something else"
-                       : "not in MPI yet (before MPI_Init)";
-  std::string text = function_of(seen);
-  if (!seen.detailed) return text;
-  if (seen.context == kMeetingContext) return text + ", for rank " + std::to_string(seen.peer);
-  text += " on " + communicator_text(seen.context);
-  if (is_collective(seen)) {
-    if (seen.sequence > 0) text += ", its collective number " + std::to_string(seen.sequence);
-    if (seen.peer >= 0) text += ", root rank " + std::to_string(seen.peer);
-  } else if (seen.peer != watch::kNoPeer) {
-    text +=
-        seen.peer == watch::kAnyPeer ? ", for any rank" : ", for rank " + std::to_string(seen.peer);
-    text += seen.tag >= 0 ? ", tag " + std::to_string(seen.tag) : ", any tag";
-  }
-  if (seen.bytes > 0) text += ", " + text::format_bytes(seen.bytes);
-  return text;
-}
 
 }  // namespace
 
@@ -175,7 +117,7 @@ std::optional<int> Watcher::outlived() const {
   for (const auto& [rank, place] : ranks_) {
     if (place.seen.ended) continue;
     if (has_died(place.seen) ? !place.is_settled
-                             : place.seen.function == 0 || looks_stopped(place.seen))
+                             : !waits_in_mpi(place.seen) || looks_stopped(place.seen))
       return std::nullopt;
     if (!first && has_died(place.seen)) first = rank;
   }
@@ -186,22 +128,23 @@ bool Watcher::all_wait(std::int64_t now_ms, std::int64_t for_ms) const {
   return is_still(now_ms, for_ms) &&
          std::all_of(ranks_.begin(), ranks_.end(), [](const auto& rank) {
            const control::SeenRank& seen = rank.second.seen;
-           return seen.ended || (seen.function != 0 && !looks_stopped(seen));
+           return seen.ended || (waits_in_mpi(seen) && !looks_stopped(seen));
          });
 }
 
 std::vector<int> Watcher::outside_mpi() const {
   std::vector<int> outside;
   for (const auto& [rank, place] : ranks_)
-    if (!place.seen.ended && place.seen.function == 0) outside.push_back(rank);
+    if (!place.seen.ended && (place.seen.function == 0 || is_opening(place.seen)))
+      outside.push_back(rank);
   return outside;
 }
 
 std::optional<int> Watcher::waits_for(const control::SeenRank& seen) const {
-  if (!is_in_call(seen) || !seen.detailed || looks_stopped(seen)) return std::nullopt;
+  if (!waits_in_mpi(seen) || !seen.detailed || looks_stopped(seen)) return std::nullopt;
   if (!is_collective(seen)) return seen.peer < 0 ? std::nullopt : std::optional(seen.peer);
   for (const auto& [other, its] : ranks_)
-    if (is_missed_in(seen, its.seen) && is_in_call(its.seen)) return other;
+    if (is_missed_in(seen, its.seen) && waits_in_mpi(its.seen)) return other;
   return std::nullopt;
 }
 
@@ -249,10 +192,10 @@ std::vector<int> Watcher::missing() const {
   std::set<int> awaited;
   for (const auto& [rank, place] : ranks_) {
     const control::SeenRank& seen = place.seen;
-    if (!is_in_call(seen)) continue;
+    if (!waits_in_mpi(seen)) continue;
     if (init_meets_ && is_starting(seen))
       for (const auto& [other, its] : ranks_)
-        if (!its.seen.joined || its.seen.ended) awaited.insert(other);
+        if (!its.seen.joined || its.seen.ended || is_opening(its.seen)) awaited.insert(other);
     if (!seen.detailed) continue;
     if (!is_collective(seen)) {
       if (seen.peer >= 0) awaited.insert(seen.peer);
@@ -269,7 +212,7 @@ std::vector<int> Watcher::missing() const {
     const auto found = ranks_.find(rank);
     if (found == ranks_.end()) continue;
     const Place& place = found->second;
-    (is_stopped(place) ? first : is_in_call(place.seen) ? last : then).push_back(rank);
+    (is_stopped(place) ? first : waits_in_mpi(place.seen) ? last : then).push_back(rank);
   }
   for (const auto& more : {then, last}) first.insert(first.end(), more.begin(), more.end());
   return first;

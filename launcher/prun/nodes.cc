@@ -62,9 +62,10 @@ Result<std::optional<std::string>> own_key(const job::JobRequest& request) {
 
 // All of it, on its disk or its server: what only shows when it gets there (a quota) counts.
 bool write_line(int file, const std::string& line) {
+  errno = ENOSPC;  // of a part
   return file >= 0 &&
          ::write(file, line.data(), line.size()) == static_cast<ssize_t>(line.size()) &&
-         ::fsync(file) == 0;
+         (::fsync(file) == 0 || errno == EINVAL || errno == ENOSYS);  // there is no such thing
 }
 
 // Where nothing has it yet; by a second name where the file system has these (NFS does), else (vfat
@@ -76,7 +77,11 @@ bool take_name(const std::string& from, const std::string& to, const std::string
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
   if (errno != EINVAL && errno != ENOSYS) return false;
   const UniqueFd file(::open(to.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
-  return write_line(file.get(), line);
+  if (write_line(file.get(), line)) return true;
+  const int error = errno;
+  if (file.is_open()) ::unlink(to.c_str());
+  errno = error;
+  return false;
 }
 
 // Into a file for this user's eyes only, which has its name when the key is in it: whoever comes in

@@ -215,7 +215,8 @@ Result<void> GuestClient::put(BlobView address) {
 Result<BlobView> GuestClient::get(int rank) {
   auto& known = addresses_[rank];
   if (known.empty()) {
-    TUTTI_TRY(text, board_->get(rank, "address"));
+    TUTTI_TRY(said, board_->get(rank, "address"));
+    const std::string_view text = text::trim(said);
     std::vector<std::uint8_t> bytes(text.size() / 2);
     if (!text::unhex(text, bytes))
       return fail(Code::other, "rank " + std::to_string(rank) + " put up an unreadable address");

@@ -64,6 +64,22 @@ TEST_CASE("the time that a job was stopped is not one in which nobody moved", "[
   CHECK(watcher.is_still(10000, 1000));
 }
 
+TEST_CASE("who opens networks in MPI_Init is waited for by those that meet there", "[watch]") {
+  Watcher watcher(0);
+  control::SeenRank opens = computing(0);
+  opens.function = number_of("MPI_Init");
+  opens.calls = 1;
+  control::SeenRank meets = opens;
+  meets.rank = 1;
+  meets.calls = 2;
+  watcher.take(opens, 0);
+  watcher.take(meets, 0);
+  CHECK(watcher.is_still(2000, 1000));
+  CHECK_FALSE(watcher.all_wait(2000, 1000));
+  CHECK(watcher.missing() == std::vector{0});
+  CHECK(watcher.outside_mpi() == std::vector{0});
+}
+
 TEST_CASE("on one host MPI_Init waits for nobody", "[watch]") {
   Watcher watcher(0, false);
   control::SeenRank starts = computing(0);

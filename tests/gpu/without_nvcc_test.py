@@ -13,8 +13,8 @@ import tempfile
 
 SKIPPED = 77
 HIDE = r"""
-for nvcc in $1; do mount --bind /dev/null "$nvcc" || exit 77; done
-shift
+for nvcc in $1; do mount --bind "$2" "$nvcc" || exit 77; done
+shift 2
 exec "$@"
 """
 
@@ -25,7 +25,9 @@ def hidden():
 
 
 def configured(source, build, *options):
-    words = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", HIDE, "sh", hidden(),
+    no_program = build.with_name("no-program")  # others may have made /dev/null one (gcc -o /dev/null, by root)
+    no_program.touch(mode=0o600)
+    words = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", HIDE, "sh", hidden(), str(no_program),
              "meson", "setup", build, source, "-Dtests=disabled", "-Dbenchmarks=disabled", *options]
     done = subprocess.run(words, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL, check=False)
     said = done.stdout + done.stderr

@@ -24,7 +24,7 @@ bool is_starting(const control::SeenRank& seen) {
 // The first call that a program is seen in is the one that opens them; the same function enters
 // once more when it meets others (bindings/mpi/body/init.cc).
 bool is_opening(const control::SeenRank& seen) {
-  return is_starting(seen) && seen.calls == 1;
+  return seen.calls == 1 && is_starting(seen);
 }
 
 bool has_died(const control::SeenRank& seen) {

@@ -28,7 +28,7 @@
 
 namespace tutti::wireup {
 
-inline constexpr std::uint32_t kSegmentVersion = 14;
+inline constexpr std::uint32_t kSegmentVersion = 15;
 inline constexpr std::size_t kAddressBytes = 228;
 inline constexpr std::size_t kHostNameBytes = 64;
 
@@ -152,10 +152,10 @@ struct SegmentFacts {
   std::uint8_t job_key[32];  // secret of this job (libsodium), the same on every host
   std::uint64_t bytes;
   std::uint64_t hosts_at, places_at, ranks_of_at, topology_at, topology_bytes, ranks_at, locals_at;
-  std::uint64_t lanes_at, lane_bytes;         // lane(from, to): see lane_offset
-  std::uint32_t lane_lines, lane_data_bytes;  // geometry of a lane
-  std::uint64_t areas_at, area_bytes;         // team areas (shm delegate)
-  std::uint32_t area_count, area_slot_bytes;  // an area: local_ranks slots
+  std::uint64_t lanes_at, lane_bytes;                          // lane(from, to): see lane_offset
+  std::uint32_t lane_lines, lane_data_bytes, lane_cell_bytes;  // geometry of a lane
+  std::uint64_t areas_at, area_bytes;                          // team areas (shm delegate)
+  std::uint32_t area_count, area_slot_bytes;                   // an area: local_ranks slots
 };
 
 struct SegmentHeader : SegmentFacts {

@@ -111,29 +111,50 @@ Code BlockMover::give_ahead(BlockExchange& exchange) {
   return give_round(exchange, 0);
 }
 
-// One round of what this member gives. Uneven blocks have rounds of their own number, or none when
-// they are read directly: members whose block is over, or is read, are not waited for.
-Code BlockMover::give_round(BlockExchange& exchange, Count round) {
-  const auto goes_to = [&](int member) {
-    return member != me_ && exchange.takes(member) && goes_in_rounds(exchange, me_, member);
-  };
-  bool gives = false;
-  for (int member = 0; member < size_; ++member) {
-    if (!goes_to(member)) continue;
-    gives = true;
-    const Count before = round - exchange.depth;
-    if (before < 0 || exchange.bytes_given(member) <= before * exchange.part) continue;
+Code BlockMover::claim_chunks(const BlockExchange& exchange, int reader) {
+  if (!exchange.in_cells)
+    return chunks_.claim(exchange.depth * exchange.blocks() * exchange.part, reader);
+  chunks_.claim_cells();
+  return Code::ok;
+}
+
+// For a round of what this member gives. Members whose block was over, or is read, are not waited
+// for.
+Code BlockMover::await_room(const BlockExchange& exchange, Count round) {
+  const Count before = round - exchange.depth;
+  if (exchange.in_cells)
+    return exchange.part_of(round, exchange.bytes_given(1 - me_)) > 0 ? chunks_.begin_cell(round)
+                                                                      : Code::ok;
+  for (int member = 0; member < size_ && before >= 0; ++member) {
+    if (!goes_to(exchange, member) || exchange.bytes_given(member) <= before * exchange.part)
+      continue;
     const Code code = chunks_.await(members_.control(member).read, before + 1);
     if (code != Code::ok) return code;
   }
-  if (!gives) return Code::ok;
   chunks_.begin_round(round, exchange.depth, exchange.part);
+  return Code::ok;
+}
+
+std::byte* BlockMover::chunk_of(const BlockExchange& exchange, int giver, int taker,
+                                Count round) const {
+  if (exchange.in_cells) return chunks_.cell_of(giver, round);
+  return chunks_.of(giver) + exchange.chunk_at(round) + exchange.block_for(taker) * exchange.part;
+}
+
+// One round of what this member gives. Uneven blocks have rounds of their own number, or none when
+// they are read directly.
+Code BlockMover::give_round(BlockExchange& exchange, Count round) {
+  bool gives = false;
+  for (int member = 0; member < size_ && !gives; ++member) gives = goes_to(exchange, member);
+  if (!gives) return Code::ok;
+  if (const Code code = await_room(exchange, round); code != Code::ok) return code;
   bool has_data = true;
   for (Count block = 0; block < exchange.blocks(); ++block) {
-    if (exchange.to_each && !goes_to(static_cast<int>(block))) continue;
-    const types::Buffer from = exchange.given(static_cast<int>(block));
+    const auto member = static_cast<int>(block);
+    if (exchange.to_each && !goes_to(exchange, member)) continue;
+    const types::Buffer from = exchange.given(member);
     const Count bytes = exchange.part_of(round, from.bytes);
-    std::byte* const to = chunks_.of(me_) + exchange.chunk_at(round) + block * exchange.part;
+    std::byte* const to = chunk_of(exchange, me_, member, round);
     if (bytes > 0 && from.is_contiguous())
       chunks_.put(to, from.at() + round * exchange.part, bytes);
     else
@@ -158,10 +179,8 @@ Code BlockMover::take_round(Work& work, Count round) {
       continue;
     }
     chunks_.take_from(giver, round, exchange.part, bytes, [&] {
-      take_part(
-          exchange, giver, round * exchange.part,
-          chunks_.of(giver) + exchange.chunk_at(round) + exchange.block_for(me_) * exchange.part,
-          bytes);
+      take_part(exchange, giver, round * exchange.part, chunk_of(exchange, giver, me_, round),
+                bytes);
     });
   }
   if (takes) chunks_.tell(members_.control(me_).read, round + 1);
@@ -202,6 +221,10 @@ Judge& BlockMover::judge_of(const BlockExchange& exchange) {
   std::vector<Judge>& judges = stores_[static_cast<std::size_t>(exchange.call.collective)];
   if (judges.empty()) judges = judges_of_stores();
   return judges[block_size(exchange.longest)];
+}
+
+bool BlockMover::goes_to(const BlockExchange& exchange, int member) const {
+  return member != me_ && exchange.takes(member) && goes_in_rounds(exchange, me_, member);
 }
 
 bool BlockMover::goes_in_rounds(const BlockExchange& exchange, int giver, int taker) const {

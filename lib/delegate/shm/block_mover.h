@@ -21,6 +21,8 @@ class BlockMover {
   static constexpr Count kAll = std::numeric_limits<Count>::max();
   // What a member gives itself, up to that byte.
   Code move_own(Work& work, Count upto = kAll);
+  // `reader`: as of Chunks::claim().
+  Code claim_chunks(const BlockExchange& exchange, int reader);
   // The first round, where it is likely that blocks go in rounds.
   Code give_ahead(BlockExchange& exchange);
   // All of a long call, once it is known which way blocks go.
@@ -33,6 +35,9 @@ class BlockMover {
   Code take_round(Work& work, Count round);
   void take_part(BlockExchange& exchange, int giver, Count offset, const std::byte* in,
                  Count bytes);
+  Code await_room(const BlockExchange& exchange, Count round);
+  std::byte* chunk_of(const BlockExchange& exchange, int giver, int taker, Count round) const;
+  bool goes_to(const BlockExchange& exchange, int member) const;  // a part of each round
   bool goes_in_rounds(const BlockExchange& exchange, int giver, int taker) const;
   Stores stores_for(BlockExchange& exchange);
   void judge_stores(const BlockExchange& exchange);

@@ -14,19 +14,44 @@ constexpr Count kMostPart = 64 << 10;
 
 }  // namespace
 
+Chunks::Chunks(Members& members) : members_(members) {
+  const std::size_t all = members.geometry().chunk_bytes / kLeastDepth / kCacheLine * kCacheLine;
+  if (members.size() == 2) cell_bytes_ = std::min(all, static_cast<std::size_t>(kMostPart));
+}
+
 // Calls use the chunks in turn, as frames do a lane's ring and for the same reason: what is written
 // has left the readers' caches (transport/shm/lane.h). So a giver may be calls ahead; only where
 // they begin again, all calls before must be over.
 Code Chunks::claim(Count bytes, int reader) {
   const auto wanted = static_cast<std::size_t>(bytes);
-  const bool begins_again = from_ + used_ + wanted > members_.geometry().chunk_bytes;
+  const bool begins_again = from_ + used_ + wanted > ring_bytes();
   if (begins_again)
     if (const Code code = members_.await_end_of_all(last_call_); code != Code::ok) return code;
+  in_cells_ = false;
   last_call_ = members_.number();
   from_ = begins_again ? 0 : from_ + used_;
   used_ = wanted;
   is_new_ = false;
   reader_ = reader;
+  return Code::ok;
+}
+
+void Chunks::claim_cells() {
+  in_cells_ = true;
+  is_new_ = false;
+  way_ = {};
+}
+
+// As a rule it is known: the other gives in turn, and has taken before it does.
+Code Chunks::begin_cell(Count round) {
+  std::uint64_t& given = given_[(cell_rounds_ + static_cast<std::uint64_t>(round)) % given_.size()];
+  if (given > known_read_) {
+    const Code code = members_.await(members_.control(1 - members_.me()).read, given);
+    if (code != Code::ok) return code;
+    known_read_ = given;
+  }
+  is_new_ = is_new_ || given == 0;
+  given = rounds_ + static_cast<std::uint64_t>(round) + 1;
   return Code::ok;
 }
 
@@ -41,11 +66,14 @@ void Chunks::tell(std::atomic<std::uint64_t>& counter, Count rounds) {
 Chunks::Rounds Chunks::rounds_of(Count bytes, Count pieces, const Kept& kept, bool one_way) const {
   const Count whole = (bytes + kLine - 1) / kLine * kLine;
   const Count quarter = (bytes / 4 + kLine - 1) / kLine * kLine;
-  const Count all = static_cast<Count>(members_.geometry().chunk_bytes) / pieces;
+  const Count all = static_cast<Count>(ring_bytes()) / pieces;
   const Count wanted = std::clamp(one_way ? quarter : whole, kLeastPart, kMostPart);
-  const Count part =
-      std::min({wanted, whole, all / static_cast<Count>(kept.least) / kLine * kLine});
-  return {part, (bytes + part - 1) / part, std::min(all / part, static_cast<Count>(kept.most))};
+  const bool in_cells = cell_bytes_ > 0 && !one_way;
+  const Count most = in_cells ? static_cast<Count>(cell_bytes_)
+                              : all / static_cast<Count>(kept.least) / kLine * kLine;
+  const Count part = std::min({wanted, whole, most});
+  return {part, (bytes + part - 1) / part, std::min(all / part, static_cast<Count>(kept.most)),
+          in_cells};
 }
 
 void Chunks::begin_round(Count round, Count depth, Count part) {
@@ -73,7 +101,7 @@ void Chunks::tell_filled(Count round, bool has_data) {
 bool Chunks::touch(Count round, Count depth) {
   constexpr std::size_t kPage = 4096;
   if (round >= depth) return false;
-  touched_.resize(members_.geometry().chunk_bytes / kPage + 1);
+  touched_.resize(ring_bytes() / kPage + 1);
   const std::size_t bytes = used_ / static_cast<std::size_t>(depth);
   const std::size_t from = from_ + static_cast<std::size_t>(round) * bytes;
   bool is_new = false;

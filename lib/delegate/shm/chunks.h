@@ -3,8 +3,13 @@
 //
 // A giver copies a round into its own chunks and says so (begin_round, put, tell_filled); takers
 // read it there and count what they have taken, so that the giver may write there again.
+//
+// Two members that give to each other do so through cells, which change hands: each gives a round
+// where it took one of the other's two rounds before. What a core has just read lies in its cache,
+// and is written there at once (record 0077).
 #pragma once
 
+#include <array>
 #include <limits>
 
 #include "base/clock.h"
@@ -15,13 +20,14 @@ namespace tutti::delegate {
 
 class Chunks {
  public:
-  explicit Chunks(Members& members) : members_(members) {}
+  explicit Chunks(Members& members);
 
   // How a vector (block) of `bytes` goes through the chunks.
   struct Rounds {
     Count part;   // bytes of a chunk
     Count count;  // of rounds
     Count depth;  // of them are kept
+    bool in_cells;
   };
   // `pieces` chunks are used in a round. So many rounds are kept: at least, where the parts must be
   // shorter for that, and at most. `one_way`: some only give while others only take; else all do
@@ -37,12 +43,24 @@ class Chunks {
   // them, `reader` says how long that takes.
   Code claim(Count bytes, int reader);
   // It went through so many rounds.
-  void end(Count rounds) { rounds_ += static_cast<std::uint64_t>(rounds); }
-  std::byte* of(int member) const { return members_.chunks_of(member) + from_; }
+  void end(Count rounds) {
+    rounds_ += static_cast<std::uint64_t>(rounds);
+    if (in_cells_) cell_rounds_ += static_cast<std::uint64_t>(rounds);
+  }
+  std::byte* of(int member) const { return members_.chunks_of(member) + cells_bytes() + from_; }
+  // The same where rounds go by cells. Where a giver's round lies in turn:
+  void claim_cells();
+  std::byte* cell_of(int giver, Count round) const {
+    const std::uint64_t turn = cell_rounds_ + static_cast<std::uint64_t>(round);
+    const int holder = static_cast<int>((static_cast<std::uint64_t>(giver) + turn / 2) % 2);
+    return members_.chunks_of(holder) + turn % 2 * cell_bytes_;
+  }
   bool has_new_pages() const { return is_new_; }  // this call has written to pages that were not
 
   // Giving: copies into our chunks, in parts of so many bytes.
   void begin_round(Count round, Count depth, Count part);
+  // The same in a cell, once what we gave there before has been read.
+  Code begin_cell(Count round);
   void put(std::byte* to, const std::byte* from, Count bytes);
   void tell_filled(Count round, bool has_data);
 
@@ -61,6 +79,8 @@ class Chunks {
   void tell(std::atomic<std::uint64_t>& counter, Count rounds);
 
  private:
+  std::size_t cells_bytes() const { return 2 * cell_bytes_; }
+  std::size_t ring_bytes() const { return members_.geometry().chunk_bytes - cells_bytes(); }
   static unsigned told_at(Count round) {
     return kToldBits * static_cast<unsigned>(round % static_cast<Count>(kDepth));
   }
@@ -72,6 +92,13 @@ class Chunks {
   bool touch(Count round, Count depth);
 
   Members& members_;
+  std::size_t cell_bytes_ = 0;     // 0: rounds never go by cells
+  bool in_cells_ = false;          // of this call they do
+  std::uint64_t cell_rounds_ = 0;  // that did in the calls before
+  // So many rounds of ours the other must have read before we write to a cell again, by cell; has
+  // read for all that we know.
+  std::array<std::uint64_t, 4> given_{};
+  std::uint64_t known_read_ = 0;
   std::uint64_t last_call_ = 0;  // the latest that used them
   std::uint64_t rounds_ = 0;     // of the calls before
   std::size_t from_ = 0;         // of each member's is used by this call,
@@ -87,6 +114,10 @@ class Chunks {
 
 template <class Copy>
 void Chunks::take_from(int giver, Count round, Count part, Count bytes, const Copy& copy) {
+  // Before it gave this, it took all of ours up to two rounds before.
+  if (in_cells_)
+    known_read_ =
+        std::max(known_read_, rounds_ + static_cast<std::uint64_t>(std::max<Count>(round - 1, 0)));
   const std::uint32_t kind = told(giver, round);
   members_.count_copied(static_cast<std::size_t>(bytes));
   const auto whole = static_cast<std::size_t>(part);

@@ -16,8 +16,9 @@ struct BlockExchange {
   bool everyone_takes;  // else the root
   bool to_each;         // a giver has a block for each member
   int size, me;
-  Count depth = 0;  // rounds kept in the chunks
-  Count part = 0;   // bytes of a block in a round
+  Count depth = 0;        // rounds kept in the chunks,
+  bool in_cells = false;  // or these change hands
+  Count part = 0;         // bytes of a block in a round
   Count rounds = 0;
   Count longest = 0;  // block that goes in rounds or is read, of which all know
   // Bytes so far, piece by piece: of the own block, and of the one that is read.

@@ -48,6 +48,8 @@ class FoldPair final : public TeamForm {
   void lay_out(const Work& work);
   Code give_to_other(const Work& work);
   Code fold_others(const Work& work);
+  Code await_room(Count round);
+  std::byte* chunk_of(int member, Count round) const;
 
   Chunks& chunks_;
   // Of the call under way.
@@ -55,7 +57,7 @@ class FoldPair final : public TeamForm {
     Count extent, stride, piece, rounds, depth;  // of a round: bytes, elements
     const std::byte *given, *own;                // the vector's part for the other, and for us
     Count given_count, own_count;                // elements
-    bool gives, folds;
+    bool in_cells, gives, folds;
   } pairing_{};
 };
 
@@ -79,8 +81,11 @@ Code FoldPair::come(Work& work) {
   if (!work.has_spoken) {
     if (const Code code = members_.claim_entry(); code != Code::ok) return code;
     lay_out(work);
-    const Code code = chunks_.claim(pairing_.depth * pairing_.stride, 1 - me_);
-    if (code != Code::ok) return code;
+    if (pairing_.in_cells)
+      chunks_.claim_cells();
+    else if (const Code code = chunks_.claim(pairing_.depth * pairing_.stride, 1 - me_);
+             code != Code::ok)
+      return code;
     members_.publish(work.call.fingerprint);
     work.has_spoken = true;
   }
@@ -108,6 +113,7 @@ void FoldPair::lay_out(const Work& work) {
   pairing_.piece = pairing_.stride / pairing_.extent;
   pairing_.rounds = (most + pairing_.piece - 1) / pairing_.piece;
   pairing_.depth = std::min(rounds.depth, pairing_.rounds);
+  pairing_.in_cells = rounds.in_cells;
   pairing_.folds = !is_reduce || me_ == call.root;
   pairing_.gives = !is_reduce || me_ != call.root;
 }
@@ -115,17 +121,27 @@ void FoldPair::lay_out(const Work& work) {
 Code FoldPair::give_to_other(const Work& work) {
   const Count k = work.round;
   if (k == pairing_.rounds || !pairing_.gives) return Code::ok;
-  // Chunk k-depth has been read.
-  const Count over = std::max<Count>(0, k - pairing_.depth + 1);
-  const Code code = over == 0 ? Code::ok : chunks_.await(members_.control(1 - me_).read, over);
-  if (code != Code::ok) return code;
+  if (const Code code = await_room(k); code != Code::ok) return code;
   const Count count =
       std::clamp<Count>(pairing_.given_count - k * pairing_.piece, 0, pairing_.piece);
-  chunks_.begin_round(k, pairing_.depth, pairing_.stride);
-  chunks_.put(chunks_.of(me_) + k % pairing_.depth * pairing_.stride,
-              pairing_.given + k * pairing_.piece * pairing_.extent, count * pairing_.extent);
+  chunks_.put(chunk_of(me_, k), pairing_.given + k * pairing_.piece * pairing_.extent,
+              count * pairing_.extent);
   chunks_.tell_filled(k, true);
   return Code::ok;
+}
+
+// The chunk of the round depth before has been read.
+Code FoldPair::await_room(Count round) {
+  if (pairing_.in_cells) return chunks_.begin_cell(round);
+  const Count over = std::max<Count>(0, round - pairing_.depth + 1);
+  const Code code = over == 0 ? Code::ok : chunks_.await(members_.control(1 - me_).read, over);
+  if (code == Code::ok) chunks_.begin_round(round, pairing_.depth, pairing_.stride);
+  return code;
+}
+
+std::byte* FoldPair::chunk_of(int member, Count round) const {
+  if (pairing_.in_cells) return chunks_.cell_of(member, round);
+  return chunks_.of(member) + round % pairing_.depth * pairing_.stride;
 }
 
 Code FoldPair::fold_others(const Work& work) {
@@ -136,7 +152,7 @@ Code FoldPair::fold_others(const Work& work) {
   if (code != Code::ok) return code;
   const Count from = (k - 1) * pairing_.piece;
   const std::byte* const mine = pairing_.own + from * pairing_.extent;
-  const std::byte* const theirs = chunks_.of(other) + (k - 1) % pairing_.depth * pairing_.stride;
+  const std::byte* const theirs = chunk_of(other, k - 1);
   const Count count = std::clamp<Count>(pairing_.own_count - from, 0, pairing_.piece);
   std::byte* const out = static_cast<std::byte*>(work.call.recv) + from * pairing_.extent;
   chunks_.take_from(other, k - 1, pairing_.stride, count * pairing_.extent, [&] {

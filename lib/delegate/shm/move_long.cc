@@ -34,8 +34,8 @@ Code MoveLong::come(Work& work) {
   if (!work.has_spoken) {
     if (const Code code = members_.claim_entry(); code != Code::ok) return code;
     const bool is_for_root = exchange.gives_away() && !exchange.everyone_takes;
-    const Code claimed = chunks_.claim(exchange.depth * exchange.blocks() * exchange.part,
-                                       is_for_root ? exchange.call.root : (me_ + 1) % size_);
+    const Code claimed =
+        mover_.claim_chunks(exchange, is_for_root ? exchange.call.root : (me_ + 1) % size_);
     if (claimed != Code::ok) return claimed;
     direct_.prove_reading(exchange);
     if (exchange.gives(me_)) {

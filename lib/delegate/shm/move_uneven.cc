@@ -142,14 +142,15 @@ Code MoveUneven::lay_out(Work& work) {
   exchange.part = rounds.part;
   exchange.rounds = most == 0 ? 0 : rounds.count;
   exchange.depth = std::min(rounds.depth, rounds.count);
+  exchange.in_cells = rounds.in_cells;
   if (most > 0) {
     exchange.longest = most;
     exchange.may_be_direct = direct_.may_read(most);
     direct_.prove_reading(exchange);
     direct_.hear_way(exchange);
-    const Code code = chunks_.claim(
-        exchange.depth * exchange.blocks() * exchange.part,
-        is_for_root && me_ != exchange.call.root ? exchange.call.root : (me_ + 1) % size_);
+    const Code code =
+        mover_.claim_chunks(exchange, is_for_root && me_ != exchange.call.root ? exchange.call.root
+                                                                               : (me_ + 1) % size_);
     if (code != Code::ok) return code;
   }
   exchange.is_laid_out = true;

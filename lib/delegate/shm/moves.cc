@@ -52,6 +52,7 @@ void Moves::lay_out(BlockExchange& exchange) const {
   exchange.part = rounds.part;
   exchange.rounds = rounds.count;
   exchange.depth = std::min(rounds.depth, rounds.count);
+  exchange.in_cells = rounds.in_cells;
 }
 
 }  // namespace tutti::delegate

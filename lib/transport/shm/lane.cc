@@ -21,9 +21,12 @@ void copy_out(std::byte* to, const std::byte* from, std::size_t bytes, std::size
 
 bool Writer::write_to_ring(const FrameHeader& header, const std::byte* payload, std::size_t bytes) {
   LaneLine& line = *next_;
-  std::byte* const to = allot(line, static_cast<std::uint32_t>(bytes));
+  const bool goes_in_cell =
+      bytes > kLeastPart && bytes <= geometry_.cell_bytes && cells_ != nullptr && cells_->has_any();
+  std::byte* const to =
+      goes_in_cell ? pass_cell(line) : allot(line, static_cast<std::uint32_t>(bytes));
   if (to == nullptr) return starve();
-  const Pace::Way way = way_for(line, bytes);
+  const Pace::Way way = goes_in_cell ? Pace::Way{} : way_for(line, bytes);
   const std::size_t most = part_of(bytes);
   for (std::size_t at = 0; at < bytes; at += most) {
     const std::size_t part = std::min(most, bytes - at);
@@ -55,6 +58,15 @@ std::byte* Writer::allot(LaneLine& line, std::uint32_t bytes) {
   return to;
 }
 
+// The cell that came last, which lies in our caches: ordinary stores are best.
+std::byte* Writer::pass_cell(LaneLine& line) {
+  const std::uint32_t cell = cells_->pass_on();
+  line.ring.at = kInCell | cell;
+  line.ring.end = units_written_;
+  line.ring.timed = kUntimed;
+  return cells_->at(cell);
+}
+
 Pace::Way Writer::way_for(LaneLine& line, std::size_t bytes) {
   Pace::Way way;
   // The first time round each page of the ring is new, which says nothing of the stores.
@@ -80,9 +92,7 @@ Reader::Got Reader::deliver_from_ring(Sink& sink, LaneLine& line, std::uint32_t 
 // A long frame; or any that lies in the ring, while one before it is lent.
 Reader::Got Reader::deliver_long(Sink& sink, LaneLine& line, std::uint32_t bytes) {
   if (!is_under_way_) {
-    at_ = line.ring.at;
-    length_ = bytes;
-    if (!lies_in_ring(at_, length_)) return disbelieve();
+    if (!find_payload(line, bytes)) return disbelieve();
     begin_long(sink, line);
   }
   if (const Got got = take_part(line); got != Got::frame) return got;
@@ -90,9 +100,26 @@ Reader::Got Reader::deliver_long(Sink& sink, LaneLine& line, std::uint32_t bytes
   const bool is_timed =
       timed < kStoreKinds && length_ >= kLeastPaced && into_ == nullptr && !is_to_be_lent_;
   const std::int64_t began = is_timed ? now_ns() : 0;
-  const Got got = hand_over_long(sink, line, {into_ != nullptr ? into_ : ring_at(at_), length_});
+  const Got got = hand_over_long(sink, line, {into_ != nullptr ? into_ : at_, length_});
   if (is_timed) counters_->paces.took(length_, length_, timed, now_ns() - began);
   return got;
+}
+
+// False: it lies nowhere.
+bool Reader::find_payload(const LaneLine& line, std::uint32_t bytes) {
+  const std::uint32_t at = line.ring.at;
+  is_in_cell_ = at >= kInCell;
+  is_cell_lent_ = false;
+  cell_ = at & ~kInCell;
+  length_ = bytes;
+  if (!is_in_cell_) {
+    if (!lies_in_ring(at, bytes)) return false;
+    at_ = ring_at(at);
+    return true;
+  }
+  if (cells_ == nullptr || cell_ >= Cells::kCells || cells_->has(cell_)) return false;
+  at_ = cells_->at(cell_);
+  return bytes <= geometry_.cell_bytes;
 }
 
 void Reader::begin_long(Sink& sink, const LaneLine& line) {
@@ -116,7 +143,7 @@ Reader::Got Reader::take_part(const LaneLine& line) {
   const std::uint32_t timed = line.ring.timed;
   const bool is_timed = timed < kStoreKinds;
   const std::int64_t began = is_timed ? now_ns() : 0;
-  copy_out(into_ + taken_, ring_at(at_) + taken_, shown - taken_, length_);
+  copy_out(into_ + taken_, at_ + taken_, shown - taken_, length_);
   if (is_timed) counters_->paces.took(length_, shown - taken_, timed, now_ns() - began);
   taken_ = shown;
   return shown == length_ ? Got::frame : Got::part;
@@ -137,6 +164,7 @@ Reader::Got Reader::hand_over_long(Sink& sink, LaneLine& line, std::span<std::by
   }
   if (!is_believed) return disbelieve();
   is_under_way_ = false;
+  if (is_in_cell_ && !is_cell_lent_) cells_->came(cell_);
   ++read_;
   units_passed_ = end;
   follow_loans();
@@ -147,15 +175,19 @@ Reader::Got Reader::hand_over_long(Sink& sink, LaneLine& line, std::span<std::by
 // What is lent, and what has come since the oldest of it, fits in half of the ring: the writer goes
 // on in the other half.
 bool Reader::can_lend(const LaneLine& line) const {
-  return lender_ != nullptr && line.ring.end - units_read_ <= geometry_.units / 2 &&
-         (lent_ == nullptr || !lent_->is_full());
+  return lender_ != nullptr &&
+         (is_in_cell_ || (line.ring.end - units_read_ <= geometry_.units / 2 &&
+                          (lent_ == nullptr || !lent_->is_full())));
 }
 
 Loan Reader::lend() {
+  const std::uint64_t from = std::uint64_t{static_cast<std::uint32_t>(from_)} << 32;
+  is_cell_lent_ = is_in_cell_;
+  if (is_in_cell_) return {*lender_, from | kInCell | cell_};
   // Shorter ones are not lent. A rank that runs wild may say that they take no room.
   if (lent_ == nullptr) lent_ = std::make_unique<Lent>(geometry_.units / (2 * kLeastPart / kUnit));
-  const std::uint32_t number = lent_->begin(units_passed_);
-  return {*lender_, std::uint64_t{static_cast<std::uint32_t>(from_)} << 32 | number};
+  const std::uint32_t number = lent_->begin(units_passed_) & ~kInCell;
+  return {*lender_, from | number};
 }
 
 void Reader::follow_loans() {
@@ -163,7 +195,16 @@ void Reader::follow_loans() {
   plain_bytes_ = has_lent() || is_under_way_ ? 0 : kLeastPart;
 }
 
+// A sink that has not taken the frame of it will be offered it again.
+void Reader::take_cell_back(std::uint32_t cell) {
+  if (is_under_way_ && is_in_cell_ && cell == cell_)
+    is_cell_lent_ = false;
+  else
+    cells_->came(cell);
+}
+
 void Reader::take_back(std::uint32_t number) {
+  if ((number & kInCell) != 0) return take_cell_back(number & ~kInCell);
   lent_->end(number);
   follow_loans();
   give_room();

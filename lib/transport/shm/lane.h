@@ -1,6 +1,6 @@
 // lane: the road from one local rank to another in the job segment. One writer, one reader.
 //
-//   | counters (4 lines) | lines: lane_lines x 64 B | ring: lane_data_bytes |
+//   | counters (4 lines) | lines: lane_lines x 64 B | ring: lane_data_bytes | a cell (cells.h) |
 //
 // A frame is one line: control word, frame header, and up to 24 bytes of payload, so flag and
 // data travel in one cache line. Longer payloads lie in the ring; the line says where. The
@@ -16,7 +16,7 @@
 // A long payload may be lent instead of copied out (lent.h): its room, and that of what comes
 // behind it, is the writer's again when the loan has ended. Lines are not held up by that.
 //
-// Both ends are plain single-threaded objects; what they share is in LaneLine and LaneCounters.
+// Both ends are plain single-threaded objects; what they share is in lane_layout.h.
 #pragma once
 
 #include <algorithm>
@@ -27,73 +27,19 @@
 #include <memory>
 #include <span>
 
-#include "base/bytes.h"
 #include "base/pace.h"
 #include "base/prefetch.h"
+#include "transport/shm/cells.h"
+#include "transport/shm/lane_layout.h"
 #include "transport/shm/lent.h"
-#include "transport/transport.h"
-#include "wireup/segment.h"
 
 namespace tutti::transport::shm {
-
-inline constexpr std::size_t kInlineBytes = 24;
-inline constexpr std::uint32_t kCounterLines = 4;
-
-struct alignas(kCacheLine) LaneLine {
-  std::atomic<std::uint64_t> control;  // release by the writer, acquire by the reader
-  FrameHeader header;
-  union {
-    std::byte inlined[kInlineBytes];
-    struct {
-      std::uint32_t at;   // of the payload in the ring, in units
-      std::uint32_t end;  // value of the writer's unit counter behind this frame
-      // How it was written, where the reader is to time its copy (base/pace.h); kUntimed: it is
-      // not.
-      std::uint32_t timed;
-      // Bytes of a long frame that are there. release by the writer, acquire by the reader.
-      std::atomic<std::uint32_t> shown;
-    } ring;
-  };
-};
-static_assert(sizeof(LaneLine) == kCacheLine);
-
-struct LaneCounters {
-  // lines read << 32 | ring units read; release by the reader, acquire by the writer.
-  alignas(kCacheLine) std::atomic<std::uint64_t> consumed;
-  ReadPaces paces;  // on the same line, which the reader writes anyway
-  // 1: the writer found the lane full and may be asleep; the reader, which clears it, wakes it
-  // when there is room. relaxed: a writer about to sleep issues heavy_fence and tries once more.
-  alignas(kCacheLine) std::atomic<std::uint32_t> starving;
-};
-static_assert(sizeof(LaneCounters) <= kCounterLines * kCacheLine);
 
 // So far ahead a writer asks for the line it will write: it comes from the reader's cache, which
 // takes as long as a few calls. Nearer, the reader may be looking at it.
 inline constexpr std::ptrdiff_t kOwnAhead = 5;
 
 inline constexpr std::uint32_t kNoLap = 0xffffffff;  // no line is of this one
-
-inline constexpr std::uint32_t kUnit = 64;  // the ring is handed out in cache lines
-
-struct LaneGeometry {
-  std::uint32_t lines = 0;
-  std::uint32_t units = 0;
-
-  static LaneGeometry of(const wireup::SegmentFacts& facts) {
-    return {facts.lane_lines, static_cast<std::uint32_t>(facts.lane_data_bytes / kUnit)};
-  }
-  // Several frames must fit, or writer and reader take turns instead of overlapping.
-  std::size_t max_frame() const {
-    return std::min<std::size_t>(std::size_t{units} * kUnit / 8, 256 << 10);
-  }
-};
-
-// Longer frames are long ones, shown in quarters, but in no shorter parts than this: those would
-// overlap better, and each costs exchanges of the line that tells of it.
-inline constexpr std::size_t kLeastPart = 8 << 10;
-inline std::size_t part_of(std::size_t frame) {
-  return std::max((frame / 4 + kUnit - 1) / kUnit * kUnit, kLeastPart);
-}
 
 // memcpy for 0..24 bytes without a call: the compiler cannot inline a variable length.
 inline void copy_short(std::byte* to, const std::byte* from, std::size_t bytes) {
@@ -131,12 +77,14 @@ inline void copy_header(FrameHeader& to, const FrameHeader& from) {
 // The writer's end.
 class Writer {
  public:
-  Writer(std::byte* lane, const LaneGeometry& geometry)
+  // Null: every frame goes through the ring.
+  Writer(std::byte* lane, const LaneGeometry& geometry, Cells* cells = nullptr)
       : counters_(reinterpret_cast<LaneCounters*>(lane)),
         begin_(reinterpret_cast<LaneLine*>(lane + kCounterLines * kCacheLine)),
         end_(begin_ + geometry.lines),
         next_(begin_),
         ring_(reinterpret_cast<std::byte*>(end_)),
+        cells_(cells),
         geometry_(geometry) {}
 
   // False: full. `bytes` is at most max_frame().
@@ -186,6 +134,7 @@ class Writer {
   // lane.cc
   bool write_to_ring(const FrameHeader& header, const std::byte* payload, std::size_t bytes);
   std::byte* allot(LaneLine& line, std::uint32_t bytes);
+  std::byte* pass_cell(LaneLine& line);
   Pace::Way way_for(LaneLine& line, std::size_t bytes);
 
   LaneCounters* counters_;
@@ -193,6 +142,7 @@ class Writer {
   LaneLine* end_;
   LaneLine* next_;
   std::byte* ring_;
+  Cells* cells_;
   std::uint32_t free_lines_ = 0;  // known to be free; 0 at first, so the first write looks
   std::uint32_t lap_ = 1;
   std::uint32_t written_ = 0;
@@ -206,15 +156,17 @@ class Writer {
 // The reader's end.
 class Reader {
  public:
-  // Null: it lends nothing.
-  Reader(std::byte* lane, const LaneGeometry& geometry, int from, Lender* lender = nullptr)
+  // Null: it lends nothing; no frame comes in a cell.
+  Reader(std::byte* lane, const LaneGeometry& geometry, int from, Lender* lender = nullptr,
+         Cells* cells = nullptr)
       : begin_(reinterpret_cast<LaneLine*>(lane + kCounterLines * kCacheLine)),
         end_(begin_ + geometry.lines),
         next_(begin_),
         counters_(reinterpret_cast<LaneCounters*>(lane)),
         geometry_(geometry),
         from_(from),
-        lender_(lender) {}
+        lender_(lender),
+        cells_(cells) {}
 
   bool has_frame() const {
     // acquire: pairs with the release in publish.
@@ -308,12 +260,14 @@ class Reader {
   // lane.cc
   Got deliver_from_ring(Sink& sink, LaneLine& line, std::uint32_t bytes);
   Got deliver_long(Sink& sink, LaneLine& line, std::uint32_t bytes);
+  bool find_payload(const LaneLine& line, std::uint32_t bytes);
   void begin_long(Sink& sink, const LaneLine& line);
   Got take_part(const LaneLine& line);
   Got hand_over_long(Sink& sink, LaneLine& line, std::span<std::byte> payload);
   bool can_lend(const LaneLine& line) const;
   Loan lend();
   void follow_loans();
+  void take_cell_back(std::uint32_t cell);
 
   LaneLine* begin_;
   LaneLine* end_;
@@ -328,13 +282,16 @@ class Reader {
   // is under way or lent.
   std::uint32_t plain_bytes_ = kLeastPart;
   Lender* lender_;
+  Cells* cells_;
   std::unique_ptr<Lent> lent_;      // made with the first loan
   std::uint32_t units_passed_ = 0;  // while some are lent: read, of which not all are given back
   // The next frame, where it is a long one of which a part was taken:
   bool is_under_way_ = false;
   bool is_to_be_lent_ = false;
   std::uint32_t length_ = 0, taken_ = 0;
-  std::size_t at_ = 0;         // in the ring, in units
+  std::byte* at_ = nullptr;                         // in the ring, or
+  bool is_in_cell_ = false, is_cell_lent_ = false;  // in this one
+  std::uint32_t cell_ = 0;
   std::byte* into_ = nullptr;  // null: it stays in the ring
 };
 

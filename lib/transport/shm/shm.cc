@@ -8,6 +8,7 @@
 #include "transport/shm/shm.h"
 
 #include <bit>
+#include <map>
 
 #include "base/check.h"
 #include "base/true_while.h"
@@ -31,10 +32,10 @@ std::uint32_t local_of(const wireup::Wireup& wireup) {
 
 class ShmLink final : public Link {
  public:
-  ShmLink(const wireup::Wireup& wireup, SingleCopy& single_copy, std::uint32_t to)
+  ShmLink(const wireup::Wireup& wireup, SingleCopy& single_copy, Cells& cells, std::uint32_t to)
       : segment_(wireup.segment()),
         single_copy_(single_copy),
-        writer_(segment_.lane(local_of(wireup), to), LaneGeometry::of(segment_.header())),
+        writer_(segment_.lane(local_of(wireup), to), LaneGeometry::of(segment_.layout()), &cells),
         peer_(segment_.local(to)),
         to_(to),
         fence_(needs_fence(segment_.local(local_of(wireup)))),
@@ -110,7 +111,7 @@ class ShmTransport final : public Transport, public Lender {
     traits.why = peer.same_host ? "same host" : "another host";
     if (!peer.same_host) return traits;
     traits.kind = "shm";
-    traits.max_frame = LaneGeometry::of(segment_.header()).max_frame();
+    traits.max_frame = LaneGeometry::of(segment_.layout()).max_frame();
     traits.eager_bytes = std::min<std::size_t>(traits.max_frame, 64 << 10);
     traits.gets = single_copy_.works(static_cast<std::uint32_t>(peer.local_rank));
     traits.puts = traits.gets;
@@ -126,7 +127,8 @@ class ShmTransport final : public Transport, public Lender {
   Result<std::unique_ptr<Link>> connect(const Peer& peer, BlobView) override {
     TUTTI_CHECK(peer.same_host, "shm does not reach rank " + std::to_string(peer.rank));
     return std::unique_ptr<Link>(std::make_unique<ShmLink>(
-        wireup_, single_copy_, static_cast<std::uint32_t>(peer.local_rank)));
+        wireup_, single_copy_, cells_with(static_cast<std::uint32_t>(peer.local_rank)),
+        static_cast<std::uint32_t>(peer.local_rank)));
   }
 
   Result<std::unique_ptr<Region>> expose(const Memory& memory) override {
@@ -198,13 +200,29 @@ class ShmTransport final : public Transport, public Lender {
   [[gnu::noinline]] void add_lanes(std::size_t word, std::uint64_t senders) {
     readers_.reserve(readers_.size() +
                      static_cast<std::size_t>(std::popcount(senders & ~known_[word])));
+    // Memory may run out; then they are added in a later round.
+    for (std::uint64_t fresh = senders & ~known_[word]; fresh != 0; fresh &= fresh - 1)
+      cells_with(static_cast<std::uint32_t>(word * 64) +
+                 static_cast<std::uint32_t>(std::countr_zero(fresh)));
     for (std::uint64_t fresh = senders & ~known_[word]; fresh != 0; fresh &= fresh - 1) {
       const auto from = static_cast<std::uint32_t>(word * 64) +
                         static_cast<std::uint32_t>(std::countr_zero(fresh));
       readers_.emplace_back(segment_.lane(from, local_of(wireup_)),
-                            LaneGeometry::of(segment_.header()), segment_.rank_of(from), this);
+                            LaneGeometry::of(segment_.layout()), segment_.rank_of(from), this,
+                            &cells_with(from));
     }
     known_[word] = senders;
+  }
+
+  // The first of the two lies in the lane from the lower local rank to the higher.
+  Cells& cells_with(std::uint32_t peer) {
+    const std::uint32_t mine = local_of(wireup_);
+    const std::size_t at = LaneGeometry::of(segment_.layout()).cell_at();
+    const auto [low, high] = std::minmax(mine, peer);
+    return cells_
+        .try_emplace(peer, std::array{segment_.lane(low, high) + at, segment_.lane(high, low) + at},
+                     mine == low ? 0U : 1U)
+        .first->second;
   }
 
   int look_for_gone() {
@@ -243,6 +261,7 @@ class ShmTransport final : public Transport, public Lender {
   wireup::LocalRecord& own_;
   std::vector<std::uint64_t> known_;  // senders whose lanes are polled
   std::vector<Reader> readers_;
+  std::map<std::uint32_t, Cells> cells_;  // by local rank
   GoneScan gone_;
   mutable SingleCopy single_copy_;  // remembers proofs
   // A single copy keeps one core busy where the lane's two copies keep two: where ranks share cores

@@ -1,0 +1,121 @@
+// Two members that give to each other through cells (delegate/shm/chunks.h): what one gives stays
+// as it is until the other has read it, whichever of them is ahead.
+#include <algorithm>
+#include <array>
+#include <random>
+
+#include "members.h"
+#include "rounds.h"
+
+using namespace tutti;
+using namespace tutti::test;
+using delegate::StepResult;
+
+namespace {
+
+constexpr Count kPart = 64 << 10;  // of a round
+constexpr int kBytesType = 0x247;  // MPI_BYTE
+
+std::byte fill_of(std::size_t call, int giver, Count at) {
+  return std::byte(7 * call + 3 * static_cast<std::size_t>(giver) +
+                   static_cast<std::size_t>(at / 4096) + 1);
+}
+
+// Bytes that the two give each other, a call each.
+using Plan = std::vector<std::array<Count, 2>>;
+
+// One member's way through the calls of a plan.
+class Walker {
+ public:
+  Walker(Team& team, int me, const Plan& plan) : team_(team), me_(me), plan_(plan) {}
+
+  bool is_over() const { return call_ == plan_.size(); }
+  std::size_t call() const { return call_; }
+  // False: it has to wait.
+  bool step() {
+    if (run_ == nullptr) begin();
+    const StepResult result = run_->step();
+    if (result == StepResult::over) end();
+    return result != StepResult::waits;
+  }
+
+ private:
+  Count given() const { return plan_[call_][static_cast<std::size_t>(me_)]; }
+  Count taken() const { return plan_[call_][static_cast<std::size_t>(1 - me_)]; }
+  void begin() {
+    from_.assign(static_cast<std::size_t>(given()) + 1, std::byte{});
+    for (Count at = 0; at < given(); ++at)
+      from_[static_cast<std::size_t>(at)] = fill_of(call_, me_, at);
+    into_.assign(static_cast<std::size_t>(taken()) + 1, std::byte{});
+    const auto other = static_cast<std::size_t>(1 - me_);
+    counts_ = {};
+    counts_[0][other] = given();
+    counts_[1][other] = taken();
+    const types::Datatype* const bytes = types::predefined_type(kBytesType);
+    sides_ = {{from_.data(), bytes, counts_[0], starts_, {}, &devices_},
+              {into_.data(), bytes, counts_[1], starts_, {}, &devices_}};
+    the_call_.collective = Collective::alltoallv;
+    the_call_.uneven = &sides_;
+    run_ = team_.begin(the_call_);
+  }
+  void end() {
+    REQUIRE(run_->code() == Code::ok);
+    run_.reset();
+    for (Count at = 0; at < taken(); ++at)
+      if (into_[static_cast<std::size_t>(at)] != fill_of(call_, 1 - me_, at)) {
+        INFO("member " << me_ << ", call " << call_ << ", byte " << at);
+        REQUIRE(false);
+      }
+    std::ranges::fill(from_, std::byte{0xee});
+    ++call_;
+  }
+
+  Team& team_;
+  const int me_;
+  const Plan& plan_;
+  std::size_t call_ = 0;
+  std::vector<std::byte> from_, into_;
+  std::array<std::array<Count, 2>, 2> counts_{};
+  static constexpr std::array<Count, 2> starts_{};
+  const types::Devices devices_{};
+  delegate::Uneven sides_{};
+  TeamCall the_call_;
+  std::unique_ptr<delegate::TeamRun> run_;
+};
+
+}  // namespace
+
+TEST_CASE("who gives to a member that gives nothing waits until it has read", "[delegate][cells]") {
+  Members members(2);
+  auto teams = members.team();
+  const Plan plan{{10 * kPart, 0}, {3 * kPart, 0}, {kPart, kPart}};
+  Walker giver(*teams[0], 0, plan), taker(*teams[1], 1, plan);
+  // The taker says how much it gives, and reads nothing yet.
+  for (int i = 0; i < 2; ++i) taker.step(), giver.step();
+  while (giver.step()) REQUIRE(giver.call() == 0);
+  for (int steps = 0; !giver.is_over() || !taker.is_over(); ++steps) {
+    REQUIRE(steps < kMostSteps);
+    if (!giver.is_over()) giver.step();
+    if (!taker.is_over()) taker.step();
+  }
+}
+
+TEST_CASE("whichever of two members is ahead, blocks of all lengths come right",
+          "[delegate][cells]") {
+  for (const unsigned seed : seeds(20)) {
+    std::mt19937 random(seed);
+    constexpr std::array<Count, 6> kLengths{0, 20, 9'000, kPart, 2 * kPart + 64, 9 * kPart};
+    Plan plan(30);
+    for (auto& call : plan)
+      for (Count& length : call) length = kLengths[random() % kLengths.size()];
+    Members members(2);
+    auto teams = members.team();
+    Walker walkers[] = {{*teams[0], 0, plan}, {*teams[1], 1, plan}};
+    for (int turns = 0; !walkers[0].is_over() || !walkers[1].is_over(); ++turns) {
+      REQUIRE(turns < kMostSteps);
+      Walker& walker = walkers[random() % 2];
+      for (unsigned steps = random() % 2 == 0 ? 1 : 1000; steps > 0 && !walker.is_over(); --steps)
+        if (!walker.step()) break;
+    }
+  }
+}

@@ -153,19 +153,12 @@ Reader::Got Reader::take_part(const LaneLine& line) {
 Reader::Got Reader::hand_over_long(Sink& sink, LaneLine& line, std::span<std::byte> payload) {
   const std::uint32_t end = line.ring.end;
   if (!has_lent()) units_passed_ = units_read_;
-  pass_line();
-  bool is_believed = false;
-  try {
-    is_believed = is_to_be_lent_ ? sink.on_lent(from_, line.header, payload, lend())
-                                 : sink.on_frame(from_, line.header, payload);
-  } catch (...) {
-    go_back();
-    throw;
-  }
+  const bool is_believed = is_to_be_lent_ ? sink.on_lent(from_, line.header, payload, lend())
+                                          : sink.on_frame(from_, line.header, payload);
   if (!is_believed) return disbelieve();
+  pass_line();
   is_under_way_ = false;
   if (is_in_cell_ && !is_cell_lent_) cells_->came(cell_);
-  ++read_;
   units_passed_ = end;
   follow_loans();
   give_room();

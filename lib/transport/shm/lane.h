@@ -207,34 +207,19 @@ class Reader {
 
  private:
   Got hand_over(Sink& sink, LaneLine& line, std::span<std::byte> payload) {
-    pass_line();
-    bool is_believed = false;
-    try {
-      is_believed = sink.on_frame(from_, line.header, payload);
-    } catch (...) {
-      go_back();
-      throw;
-    }
-    if (!is_believed) [[unlikely]]
+    if (!sink.on_frame(from_, line.header, payload)) [[unlikely]]
       return disbelieve();
-    ++read_;
+    pass_line();
     give_room();
     return Got::frame;
   }
 
+  // The next frame was taken. The sink may have given the lane up meanwhile.
   void pass_line() {
-    if (++next_ == end_) {
-      next_ = begin_;
-      ++lap_;
-    }
-  }
-
-  void go_back() {
-    if (next_ == begin_) {
-      next_ = end_;
-      --lap_;
-    }
-    --next_;
+    ++read_;
+    if (++next_ != end_) return;
+    next_ = begin_;
+    if (lap_ != kNoLap) ++lap_;
   }
 
   void give_room() {

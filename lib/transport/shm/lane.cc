@@ -19,6 +19,17 @@ void copy_out(std::byte* to, const std::byte* from, std::size_t bytes, std::size
 
 }  // namespace
 
+bool Writer::write_longer(const FrameHeader& header, const std::byte* payload, std::size_t bytes) {
+  const std::uint32_t lines = lines_of(static_cast<std::uint32_t>(bytes));
+  if (bytes > kMostInLines || end_ - next_ < lines || !has_lines(lines))
+    return write_to_ring(header, payload, bytes);
+  LaneLine& line = *next_;
+  std::memcpy(line.inlined, payload, bytes);
+  std::memset(&has_payload_[static_cast<std::size_t>(next_ - begin_) + 1], 1, lines - 1);
+  publish(line, header, bytes, lines);
+  return true;
+}
+
 bool Writer::write_to_ring(const FrameHeader& header, const std::byte* payload, std::size_t bytes) {
   LaneLine& line = *next_;
   const bool goes_in_cell =
@@ -33,7 +44,7 @@ bool Writer::write_to_ring(const FrameHeader& header, const std::byte* payload, 
     pace_.copy(way, to + at, payload + at, part, bytes);
     // release: pairs with the acquire in take_part.
     line.ring.shown.store(static_cast<std::uint32_t>(at + part), std::memory_order_release);
-    if (at == 0) publish(line, header, bytes);
+    if (at == 0) publish(line, header, kBeside | bytes, 1);
   }
   return true;
 }
@@ -84,7 +95,7 @@ Reader::Got Reader::deliver_from_ring(Sink& sink, LaneLine& line, std::uint32_t 
   const bool is_timed = timed < kStoreKinds && bytes >= kLeastPaced;
   units_read_ = line.ring.end;
   const std::int64_t began = is_timed ? now_ns() : 0;
-  const Got got = hand_over(sink, line, {ring_at(at), bytes});
+  const Got got = hand_over(sink, line, {ring_at(at), bytes}, 1);
   if (is_timed) counters_->paces.took(bytes, bytes, timed, now_ns() - began);
   return got;
 }
@@ -156,7 +167,7 @@ Reader::Got Reader::hand_over_long(Sink& sink, LaneLine& line, std::span<std::by
   const bool is_believed = is_to_be_lent_ ? sink.on_lent(from_, line.header, payload, lend())
                                           : sink.on_frame(from_, line.header, payload);
   if (!is_believed) return disbelieve();
-  pass_line();
+  pass_lines(1);
   is_under_way_ = false;
   if (is_in_cell_ && !is_cell_lent_) cells_->came(cell_);
   units_passed_ = end;

@@ -3,10 +3,13 @@
 //   | counters (4 lines) | lines: lane_lines x 64 B | ring: lane_data_bytes | a cell (cells.h) |
 //
 // A frame is one line: control word, frame header, and up to 24 bytes of payload, so flag and
-// data travel in one cache line. Longer payloads lie in the ring; the line says where. The
-// control word is (lap << 32 | payload bytes): a line is new when its lap is the one the reader
-// is in, so nobody ever clears a line. The reader publishes how far it has read on a line of its
-// own; the writer looks there only when the lane seems full. Zeroed memory is an empty lane.
+// data travel in one cache line. A longer payload goes on in the lines behind it; one of more than
+// eight lines lies in the ring, and the line says where. The control word is (lap << 32 | payload
+// bytes): a line is new when its lap is the one the reader is in, so no line need be cleared, but
+// for those that payload went on in: they may look like anything, and are cleared when a frame
+// before them is shown, behind which the reader waits. The reader publishes how far it has read on
+// a line of its own; the writer looks there only when the lane seems full. Zeroed memory is an
+// empty lane.
 //
 // A long frame is shown when its first part is in the ring, and its line then says how much of it
 // is there: so the reader copies out what the writer has copied in, at the same time. The ring is
@@ -26,6 +29,7 @@
 #include <cstring>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "base/pace.h"
 #include "base/prefetch.h"
@@ -85,15 +89,16 @@ class Writer {
         next_(begin_),
         ring_(reinterpret_cast<std::byte*>(end_)),
         cells_(cells),
+        has_payload_(geometry.lines),
         geometry_(geometry) {}
 
   // False: full. `bytes` is at most max_frame().
   bool try_write(const FrameHeader& header, const std::byte* payload, std::size_t bytes) {
-    if (free_lines_ == 0 && !look_for_lines()) return starve();
-    if (bytes > kInlineBytes) return write_to_ring(header, payload, bytes);
+    if (!has_lines(1)) return starve();
+    if (bytes > kInlineBytes) return write_longer(header, payload, bytes);
     LaneLine& line = *next_;
     copy_short(line.inlined, payload, bytes);
-    publish(line, header, bytes);
+    publish(line, header, bytes, 1);
     return true;
   }
 
@@ -105,9 +110,12 @@ class Writer {
     return false;
   }
 
-  bool look_for_lines() {
+  // And the one behind them, which may have to be cleared.
+  bool has_lines(std::uint32_t count) {
+    if (free_lines_ > count) [[likely]]
+      return true;
     refresh();
-    return free_lines_ != 0;
+    return free_lines_ > count;
   }
 
   void refresh() {
@@ -117,21 +125,31 @@ class Writer {
     units_read_ = static_cast<std::uint32_t>(consumed);
   }
 
-  // The next line: header and first part are in it.
-  void publish(LaneLine& line, const FrameHeader& header, std::size_t bytes) {
+  // The next lines: payload, or first part, is there.
+  void publish(LaneLine& line, const FrameHeader& header, std::uint64_t what, std::uint32_t lines) {
     copy_header(line.header, header);
-    // release: whoever sees this lap sees header and payload.
-    line.control.store(std::uint64_t{lap_} << 32 | bytes, std::memory_order_release);
-    --free_lines_;
-    ++written_;
-    if (++next_ == end_) {
+    const std::uint64_t lap = lap_;
+    free_lines_ -= lines;
+    written_ += lines;
+    next_ += lines;
+    if (next_ == end_) {
       next_ = begin_;
       ++lap_;
     }
+    if (has_payload_[static_cast<std::size_t>(next_ - begin_)]) [[unlikely]]
+      clear_next();
+    // release: whoever sees this lap sees header and payload, and nothing old behind them.
+    line.control.store(lap << 32 | what, std::memory_order_release);
     if (end_ - next_ > kOwnAhead) prefetch_to_write(next_ + kOwnAhead);
   }
 
+  void clear_next() {
+    next_->control.store(0, std::memory_order_relaxed);  // nobody looks there yet
+    has_payload_[static_cast<std::size_t>(next_ - begin_)] = 0;
+  }
+
   // lane.cc
+  bool write_longer(const FrameHeader& header, const std::byte* payload, std::size_t bytes);
   bool write_to_ring(const FrameHeader& header, const std::byte* payload, std::size_t bytes);
   std::byte* allot(LaneLine& line, std::uint32_t bytes);
   std::byte* pass_cell(LaneLine& line);
@@ -143,6 +161,7 @@ class Writer {
   LaneLine* next_;
   std::byte* ring_;
   Cells* cells_;
+  std::vector<std::uint8_t> has_payload_;  // by line: a frame's went on there
   std::uint32_t free_lines_ = 0;  // known to be free; 0 at first, so the first write looks
   std::uint32_t lap_ = 1;
   std::uint32_t written_ = 0;
@@ -183,10 +202,12 @@ class Reader {
   Got deliver(Sink& sink) {
     LaneLine& line = *next_;
     const auto bytes = static_cast<std::uint32_t>(line.control.load(std::memory_order_relaxed));
-    if (bytes > kInlineBytes) return deliver_from_ring(sink, line, bytes);
-    if (is_under_way_) [[unlikely]]
-      return disbelieve();  // it was a long one when its place was asked for
-    return hand_over(sink, line, {line.inlined, bytes});
+    if ((bytes & kBeside) != 0) return deliver_from_ring(sink, line, bytes & ~kBeside);
+    const std::uint32_t lines = lines_of(bytes);
+    // Of a long one part was taken; or it goes on beyond the last line.
+    if (is_under_way_ || lines > static_cast<std::size_t>(end_ - next_)) [[unlikely]]
+      return disbelieve();
+    return hand_over(sink, line, {line.inlined, bytes}, lines);
   }
 
   // There is no frame any more, and nothing of one under way is written anywhere. What was lent
@@ -206,20 +227,20 @@ class Reader {
   int from() const { return from_; }
 
  private:
-  Got hand_over(Sink& sink, LaneLine& line, std::span<std::byte> payload) {
+  Got hand_over(Sink& sink, LaneLine& line, std::span<std::byte> payload, std::uint32_t lines) {
     if (!sink.on_frame(from_, line.header, payload)) [[unlikely]]
       return disbelieve();
-    pass_line();
+    pass_lines(lines);
     give_room();
     return Got::frame;
   }
 
-  // The next frame was taken. The sink may have given the lane up meanwhile.
-  void pass_line() {
-    ++read_;
-    if (++next_ != end_) return;
+  void pass_lines(std::uint32_t lines) {
+    read_ += lines;
+    next_ += lines;
+    if (next_ != end_) return;
     next_ = begin_;
-    if (lap_ != kNoLap) ++lap_;
+    if (lap_ != kNoLap) ++lap_;  // the sink may have given the lane up meanwhile
   }
 
   void give_room() {

@@ -13,14 +13,20 @@
 
 namespace tutti::transport::shm {
 
+// Payload that stands in a frame's first line; in its lines at most.
 inline constexpr std::size_t kInlineBytes = 24;
+inline constexpr std::uint32_t kMostLines = 8;
+inline constexpr std::size_t kMostInLines = kInlineBytes + (kMostLines - 1) * kCacheLine;
+
+// In the control word, beside the bytes of the payload: that lies in the ring or a cell.
+inline constexpr std::uint32_t kBeside = 1U << 31;
 inline constexpr std::uint32_t kCounterLines = 4;
 
 struct alignas(kCacheLine) LaneLine {
   std::atomic<std::uint64_t> control;  // release by the writer, acquire by the reader
   FrameHeader header;
   union {
-    std::byte inlined[kInlineBytes];
+    std::byte inlined[kInlineBytes];  // goes on in the lines behind this
     struct {
       std::uint32_t at;   // of the payload in the ring, in units; or kInCell and which
       std::uint32_t end;  // value of the writer's unit counter behind this frame
@@ -33,6 +39,13 @@ struct alignas(kCacheLine) LaneLine {
   };
 };
 static_assert(sizeof(LaneLine) == kCacheLine);
+
+// Of a frame whose payload stands in them.
+inline std::uint32_t lines_of(std::uint32_t bytes) {
+  if (bytes <= kInlineBytes) return 1;
+  return 1 + (bytes - std::uint32_t{kInlineBytes} + std::uint32_t{kCacheLine} - 1) /
+                 std::uint32_t{kCacheLine};
+}
 
 struct LaneCounters {
   // lines read << 32 | ring units read; release by the reader, acquire by the writer.

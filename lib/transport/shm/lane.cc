@@ -8,6 +8,8 @@ namespace tutti::transport::shm {
 namespace {
 
 // Of a longer frame the parts are copied out by registers; of others memcpy is quicker.
+// What fits in fewer lines is as quick there; a cell costs a line more.
+constexpr std::size_t kLeastInCell = kInlineBytes + 2 * kCacheLine + 1;
 constexpr std::size_t kMidFrame = 128 << 10;
 
 void copy_out(std::byte* to, const std::byte* from, std::size_t bytes, std::size_t frame) {
@@ -20,33 +22,37 @@ void copy_out(std::byte* to, const std::byte* from, std::size_t bytes, std::size
 }  // namespace
 
 bool Writer::write_longer(const FrameHeader& header, const std::byte* payload, std::size_t bytes) {
-  const std::uint32_t lines = lines_of(static_cast<std::uint32_t>(bytes));
-  if (bytes > kMostInLines || end_ - next_ < lines || !has_lines(lines))
-    return write_to_ring(header, payload, bytes);
   LaneLine& line = *next_;
-  std::memcpy(line.inlined, payload, bytes);
-  std::memset(&has_payload_[static_cast<std::size_t>(next_ - begin_) + 1], 1, lines - 1);
-  publish(line, header, bytes, lines);
+  if (bytes >= kLeastInCell && bytes <= geometry_.cell_bytes && cells_ != nullptr &&
+      cells_->has_any()) {
+    write_beside(header, {payload, bytes}, pass_cell(line), {});
+    return true;
+  }
+  const std::uint32_t lines = lines_of(static_cast<std::uint32_t>(bytes));
+  if (bytes <= kMostInLines && end_ - next_ >= lines && has_lines(lines)) {
+    std::memcpy(line.inlined, payload, bytes);
+    std::memset(&has_payload_[static_cast<std::size_t>(next_ - begin_) + 1], 1, lines - 1);
+    publish(line, header, bytes, lines);
+    return true;
+  }
+  std::byte* const to = allot(line, static_cast<std::uint32_t>(bytes));
+  if (to == nullptr) return starve();
+  write_beside(header, {payload, bytes}, to, way_for(line, bytes));
   return true;
 }
 
-bool Writer::write_to_ring(const FrameHeader& header, const std::byte* payload, std::size_t bytes) {
+// A payload of the next line goes there.
+void Writer::write_beside(const FrameHeader& header, std::span<const std::byte> payload,
+                          std::byte* to, Pace::Way way) {
   LaneLine& line = *next_;
-  const bool goes_in_cell =
-      bytes > kLeastPart && bytes <= geometry_.cell_bytes && cells_ != nullptr && cells_->has_any();
-  std::byte* const to =
-      goes_in_cell ? pass_cell(line) : allot(line, static_cast<std::uint32_t>(bytes));
-  if (to == nullptr) return starve();
-  const Pace::Way way = goes_in_cell ? Pace::Way{} : way_for(line, bytes);
-  const std::size_t most = part_of(bytes);
+  const std::size_t bytes = payload.size(), most = part_of(bytes);
   for (std::size_t at = 0; at < bytes; at += most) {
     const std::size_t part = std::min(most, bytes - at);
-    pace_.copy(way, to + at, payload + at, part, bytes);
+    pace_.copy(way, to + at, payload.data() + at, part, bytes);
     // release: pairs with the acquire in take_part.
     line.ring.shown.store(static_cast<std::uint32_t>(at + part), std::memory_order_release);
     if (at == 0) publish(line, header, kBeside | bytes, 1);
   }
-  return true;
 }
 
 // Room in the ring for the payload of that line. Null: full.
@@ -87,8 +93,19 @@ Pace::Way Writer::way_for(LaneLine& line, std::size_t bytes) {
   return way;
 }
 
+Reader::Got Reader::deliver_longer(Sink& sink, LaneLine& line, std::uint32_t control) {
+  const std::uint32_t bytes = control & ~kBeside;
+  if ((control & kBeside) != 0) {
+    if (bytes > plain_bytes_) return deliver_long(sink, line, bytes);
+    return line.ring.at < kInCell ? deliver_from_ring(sink, line, bytes)
+                                  : deliver_from_cell(sink, line, bytes);
+  }
+  const std::uint32_t lines = lines_of(bytes);
+  if (is_under_way_ || lines > static_cast<std::size_t>(end_ - next_)) return disbelieve();
+  return hand_over(sink, line, {line.inlined, bytes}, lines);
+}
+
 Reader::Got Reader::deliver_from_ring(Sink& sink, LaneLine& line, std::uint32_t bytes) {
-  if (bytes > plain_bytes_) return deliver_long(sink, line, bytes);
   const std::size_t at = line.ring.at;
   if (!lies_in_ring(at, bytes)) return disbelieve();
   const std::uint32_t timed = line.ring.timed;  // the line is the writer's after hand_over
@@ -100,7 +117,14 @@ Reader::Got Reader::deliver_from_ring(Sink& sink, LaneLine& line, std::uint32_t 
   return got;
 }
 
-// A long frame; or any that lies in the ring, while one before it is lent.
+Reader::Got Reader::deliver_from_cell(Sink& sink, LaneLine& line, std::uint32_t bytes) {
+  if (!find_payload(line, bytes)) return disbelieve();
+  const Got got = hand_over(sink, line, {at_, bytes}, 1);
+  if (got == Got::frame) cells_->came(cell_);
+  return got;
+}
+
+// A long frame; or any that lies beside, while one before it is lent.
 Reader::Got Reader::deliver_long(Sink& sink, LaneLine& line, std::uint32_t bytes) {
   if (!is_under_way_) {
     if (!find_payload(line, bytes)) return disbelieve();

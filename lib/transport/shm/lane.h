@@ -150,7 +150,8 @@ class Writer {
 
   // lane.cc
   bool write_longer(const FrameHeader& header, const std::byte* payload, std::size_t bytes);
-  bool write_to_ring(const FrameHeader& header, const std::byte* payload, std::size_t bytes);
+  void write_beside(const FrameHeader& header, std::span<const std::byte> payload, std::byte* to,
+                    Pace::Way way);
   std::byte* allot(LaneLine& line, std::uint32_t bytes);
   std::byte* pass_cell(LaneLine& line);
   Pace::Way way_for(LaneLine& line, std::size_t bytes);
@@ -202,12 +203,10 @@ class Reader {
   Got deliver(Sink& sink) {
     LaneLine& line = *next_;
     const auto bytes = static_cast<std::uint32_t>(line.control.load(std::memory_order_relaxed));
-    if ((bytes & kBeside) != 0) return deliver_from_ring(sink, line, bytes & ~kBeside);
-    const std::uint32_t lines = lines_of(bytes);
-    // Of a long one part was taken; or it goes on beyond the last line.
-    if (is_under_way_ || lines > static_cast<std::size_t>(end_ - next_)) [[unlikely]]
-      return disbelieve();
-    return hand_over(sink, line, {line.inlined, bytes}, lines);
+    if (bytes > kInlineBytes) return deliver_longer(sink, line, bytes);
+    if (is_under_way_) [[unlikely]]
+      return disbelieve();  // it was a long one when its place was asked for
+    return hand_over(sink, line, {line.inlined, bytes}, 1);
   }
 
   // There is no frame any more, and nothing of one under way is written anywhere. What was lent
@@ -264,7 +263,9 @@ class Reader {
   }
 
   // lane.cc
+  Got deliver_longer(Sink& sink, LaneLine& line, std::uint32_t control);
   Got deliver_from_ring(Sink& sink, LaneLine& line, std::uint32_t bytes);
+  Got deliver_from_cell(Sink& sink, LaneLine& line, std::uint32_t bytes);
   Got deliver_long(Sink& sink, LaneLine& line, std::uint32_t bytes);
   bool find_payload(const LaneLine& line, std::uint32_t bytes);
   void begin_long(Sink& sink, const LaneLine& line);

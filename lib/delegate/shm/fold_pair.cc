@@ -73,6 +73,7 @@ Code FoldPair::go_on(Work& work) {
   }
   chunks_.end(pairing_.rounds);
   members_.all_entered();
+  if (pairing_.gives && pairing_.folds) members_.all_exchanged();
   members_.end_call();
   return Code::ok;
 }
@@ -88,6 +89,11 @@ Code FoldPair::come(Work& work) {
       return code;
     members_.publish(work.call.fingerprint);
     work.has_spoken = true;
+  }
+  // The first round waits for nobody in cells.
+  if (pairing_.in_cells && work.stage == Work::Stage::give && work.round == 0) {
+    if (const Code code = give_to_other(work); code != Code::ok) return code;
+    work.enter(Work::Stage::fold);
   }
   return hear_all(work);
 }

@@ -20,6 +20,7 @@ Code MeetAll::go_on(Work& work) {
   }
   if (const Code code = hear_all(work); code != Code::ok) return code;
   members_.all_entered();
+  members_.all_exchanged();
   return Code::ok;
 }
 
@@ -47,7 +48,10 @@ Code FoldShort::go_on(Work& work) {
       work.kernel(call.recv, operand(member), call.recv, call.count);
     members_.all_entered();
   }
-  if (!everyone) members_.end_call();
+  if (everyone)
+    members_.all_exchanged();
+  else
+    members_.end_call();
   return Code::ok;
 }
 

@@ -70,7 +70,9 @@ Code Members::hear_late(int member, std::uint32_t fingerprint) {
     return look_closely() ? hear(member, fingerprint) : kNotYet;
   }
   const auto theirs = static_cast<std::uint32_t>(seen >> 32);
-  if (theirs == fingerprint || fingerprint == kHasNothing) return Code::ok;
+  if (theirs == fingerprint) return Code::ok;
+  differs_ = true;
+  if (fingerprint == kHasNothing) return Code::ok;
   if (theirs == kHasNothing) {
     without_data_ = member;
     return Code::ok;

@@ -23,6 +23,7 @@ class MoveLong final : public TeamForm {
 Code MoveLong::go_on(Work& work) {
   if (const Code code = come(work); code != Code::ok) return code;
   if (const Code code = mover_.move_long(work); code != Code::ok) return code;
+  if (!work.exchange->has_root()) members_.all_exchanged();
   members_.end_call();
   return Code::ok;
 }

@@ -67,7 +67,10 @@ Code MoveShort::go_on(Work& work) {
                     theirs.payload(bytes) + exchange.block_for(me_) * call.block, call.block);
   }
   if (exchange.everyone_gives && takes) members_.all_entered();
-  if (exchange.has_root()) members_.end_call();
+  if (exchange.has_root())
+    members_.end_call();
+  else
+    members_.all_exchanged();
   return Code::ok;
 }
 

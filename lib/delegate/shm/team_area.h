@@ -26,10 +26,15 @@ class TeamArea {
   const AreaGeometry& geometry() const { return geometry_; }
   bool is_oversubscribed() const { return is_oversubscribed_; }  // more ranks than cores here
 
+  // Of two members whose entries have changed hands, the other's slot.
   AreaEntry& entry_of(int member, std::uint64_t call) const {
-    return *reinterpret_cast<AreaEntry*>(slots_[static_cast<std::size_t>(member)] +
-                                         geometry_.entries_at() +
+    const std::size_t slot = static_cast<std::size_t>(member) ^ (swapped_ >> call % kEntries & 1);
+    return *reinterpret_cast<AreaEntry*>(slots_[slot] + geometry_.entries_at() +
                                          call % kEntries * geometry_.entry_stride());
+  }
+  // From the call on that uses them again; both must do so.
+  void swap_entries(std::uint64_t call) {
+    if (size_ == 2) swapped_ ^= std::size_t{1} << call % kEntries;
   }
   MemberCounters& control(int member) const {
     return *reinterpret_cast<MemberCounters*>(slots_[static_cast<std::size_t>(member)] +
@@ -56,6 +61,7 @@ class TeamArea {
   const AreaGeometry geometry_;
   const bool is_oversubscribed_;
   std::vector<std::byte*> slots_;  // by member
+  std::size_t swapped_ = 0;        // entries, a bit each
   std::vector<transport::Waker> others_;
 };
 

@@ -40,7 +40,7 @@ class Members : public TeamArea {
   void all_exchanged() {
     if (!differs_) swap_entries(number_);
   }
-  Code await_end_of_all(std::uint64_t call);   // until all have ended that call
+  Code await_end_of_all(std::uint64_t call);  // until all have ended that call
 
   // Entries and counters of the call under way.
   AreaEntry& entry(int member) const { return entry_of(member, number_); }

@@ -8,9 +8,23 @@ namespace tutti::delegate {
 
 using coll::Collective;
 
+namespace {
+
+// Where some only give their entries stay theirs, and a line of them is taken from its reader to be
+// written again: longer blocks are quicker through the chunks.
+constexpr std::size_t kMostOneWay = 2 << 10;
+
+std::size_t most_one_way(const Members& members) {
+  const std::size_t room = members.geometry().entry_bytes;
+  return members.is_oversubscribed() ? room : std::min(room, kMostOneWay);
+}
+
+}  // namespace
+
 Moves::Moves(Members& members, Chunks& chunks, BlockReads reads)
     : members_(members),
       chunks_(chunks),
+      most_one_way_(most_one_way(members)),
       direct_(members, reads),
       mover_(members, chunks, direct_),
       bcast_short_(make_bcast_short(members)),
@@ -22,7 +36,7 @@ void Moves::choose(Work& work) {
   const TeamCall& call = work.call;
   const Collective collective = call.collective;
   const bool is_bcast = collective == Collective::bcast;
-  if (is_bcast && call.block <= static_cast<Count>(members_.geometry().entry_bytes)) [[likely]] {
+  if (is_bcast && static_cast<std::size_t>(call.block) <= most_one_way_) [[likely]] {
     work.bytes = static_cast<std::size_t>(call.block);
     work.form = bcast_short_.get();
     return;
@@ -38,7 +52,8 @@ void Moves::choose(Work& work) {
     return;
   }
   work.bytes = static_cast<std::size_t>(exchange.blocks() * call.block);
-  const bool is_short = work.bytes <= members_.geometry().entry_bytes;
+  const bool is_short =
+      work.bytes <= (exchange.has_root() ? most_one_way_ : members_.geometry().entry_bytes);
   if (!is_short) lay_out(exchange);
   work.form = is_short ? short_.get() : long_.get();
 }

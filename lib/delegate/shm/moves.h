@@ -16,6 +16,7 @@ class Moves {
 
   Members& members_;
   Chunks& chunks_;
+  const std::size_t most_one_way_;  // bytes of an entry, where some only give
   DirectReads direct_;
   BlockMover mover_;
   const std::unique_ptr<TeamForm> bcast_short_, short_, long_, uneven_;

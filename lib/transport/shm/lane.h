@@ -163,7 +163,7 @@ class Writer {
   std::byte* ring_;
   Cells* cells_;
   std::vector<std::uint8_t> has_payload_;  // by line: a frame's went on there
-  std::uint32_t free_lines_ = 0;  // known to be free; 0 at first, so the first write looks
+  std::uint32_t free_lines_ = 0;           // known to be free; 0 at first, so the first write looks
   std::uint32_t lap_ = 1;
   std::uint32_t written_ = 0;
   std::uint32_t ring_at_ = 0;

@@ -110,12 +110,11 @@ class Writer {
     return false;
   }
 
-  // And the one behind them, which may have to be cleared.
   bool has_lines(std::uint32_t count) {
-    if (free_lines_ > count) [[likely]]
+    if (free_lines_ >= count) [[likely]]
       return true;
     refresh();
-    return free_lines_ > count;
+    return free_lines_ >= count;
   }
 
   void refresh() {
@@ -143,6 +142,8 @@ class Writer {
     if (end_ - next_ > kOwnAhead) prefetch_to_write(next_ + kOwnAhead);
   }
 
+  // It is free: where the lane is full, the line behind is the oldest frame's first, which is none
+  // of those.
   void clear_next() {
     next_->control.store(0, std::memory_order_relaxed);  // nobody looks there yet
     has_payload_[static_cast<std::size_t>(next_ - begin_)] = 0;

@@ -2,6 +2,9 @@
 // always written all; how much of it is shown is turned back by hand.
 #include "transport/shm/lane.h"
 
+#include <cstring>
+#include <random>
+
 #include "lane_memory.h"
 #include "rig.h"
 
@@ -151,4 +154,59 @@ TEST_CASE("frames of all lengths go through a lane again and again", "[lane]") {
     }
     REQUIRE(lane.sink.frames.back().payload == pattern(bytes, sent - 1));
   }
+}
+
+// Its lines are control words of other frames in a later lap, as they might lie in a user's buffer.
+TEST_CASE("payload that goes on in lines and looks like frames is none", "[lane]") {
+  Lane lane;
+  std::mt19937 random(1);
+  const auto frame_of = [](std::uint32_t lap) { return std::uint64_t{lap} << 32 | 8; };
+  for (std::uint64_t sent = 0; sent < 3000; ++sent) {
+    // All laps to come, so that each line is that of the next one in turn.
+    std::vector<std::byte> data(random() % 3 == 0 ? random() % 25 : 25 + random() % 448);
+    const auto lap = static_cast<std::uint32_t>(sent / 4 + random() % 3);
+    const std::uint64_t word = frame_of(lap);
+    for (std::size_t at = 0; at + sizeof word <= data.size(); at += sizeof word)
+      std::memcpy(data.data() + at, &word, sizeof word);
+    if (!lane.writer.try_write(header_for(sent), data.data(), data.size())) {
+      FAIL("the lane is full, though nothing is in it");
+    }
+    REQUIRE(lane.reader.has_frame());
+    REQUIRE(lane.reader.deliver(lane.sink) == shm::Reader::Got::frame);
+    REQUIRE(lane.sink.frames.back().header.length == sent);
+    REQUIRE(lane.sink.frames.back().payload == data);
+    REQUIRE(!lane.reader.has_frame());
+  }
+}
+
+TEST_CASE("a lane that is full of frames of some lines holds each until it is read", "[lane]") {
+  Lane lane;
+  std::uint64_t sent = 0, got = 0;
+  std::mt19937 random(2);
+  std::vector<std::size_t> lengths;
+  for (int turn = 0; turn < 2000; ++turn) {
+    for (;;) {
+      const std::size_t bytes = random() % 473;
+      const auto data = pattern(bytes, sent);
+      if (!lane.writer.try_write(header_for(sent), data.data(), bytes)) break;
+      lengths.push_back(bytes);
+      ++sent;
+    }
+    for (std::size_t some = 1 + random() % 5; some > 0 && lane.reader.has_frame(); --some, ++got) {
+      REQUIRE(lane.reader.deliver(lane.sink) == shm::Reader::Got::frame);
+      REQUIRE(lane.sink.frames.back().header.length == got);
+      REQUIRE(lane.sink.frames.back().payload == pattern(lengths[got], got));
+    }
+  }
+  CHECK(got > 2000);
+}
+
+// What a rank that ran wild may have left in the segment.
+TEST_CASE("a frame whose payload would go on beyond the lines is not believed", "[lane]") {
+  Lane lane;
+  const std::uint32_t bytes = GENERATE(8 * 64U, 100'000U, 0x7fffffffU);
+  lane.write(20, 1);
+  lane.line(0).control.store((lane.line(0).control.load() >> 32 << 32) | bytes);
+  CHECK(lane.reader.deliver(lane.sink) == shm::Reader::Got::unbelieved);
+  CHECK(lane.sink.frames.empty());
 }

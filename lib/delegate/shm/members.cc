@@ -64,19 +64,21 @@ Code Members::hear_late(int member, std::uint32_t fingerprint) {
   const std::uint64_t seen = flag.load(std::memory_order_acquire);  // pairs with publish()
   if (static_cast<std::uint32_t>(seen) != wanted) {
     // Only a root's word is heard: a member that takes another for the root gives nothing.
-    if (is_through)
+    if (is_through) {
+      differs_ = true;
       return faults_.mismatch({Fault::Kind::left_without, me(), member, fingerprint, 0});
+    }
     awaited_ = {&flag, number_, &done};
     return look_closely() ? hear(member, fingerprint) : kNotYet;
   }
   const auto theirs = static_cast<std::uint32_t>(seen >> 32);
   if (theirs == fingerprint) return Code::ok;
-  differs_ = true;
   if (fingerprint == kHasNothing) return Code::ok;
   if (theirs == kHasNothing) {
     without_data_ = member;
     return Code::ok;
   }
+  differs_ = true;
   return faults_.mismatch({Fault::Kind::different_calls, me(), member, fingerprint, theirs});
 }
 

@@ -35,8 +35,9 @@ class Members : public TeamArea {
   std::uint64_t number() const { return number_; }
   void end_call();                             // says that we have read all there was for us
   void all_entered() { past_ = number_ - 1; }  // everybody was heard in this call
-  // Everybody has given and heard everybody, in calls that match; the entries are not asked for
-  // again in this one. Each is written next by who has read it, where there are two (record 0077).
+  // Everybody has given and heard everybody, and the entries are not asked for again in this call.
+  // Each is written next by who has read it, where there are two (record 0077); not where their
+  // calls differ, as in the other's they might not.
   void all_exchanged() {
     if (!differs_) swap_entries(number_);
   }
@@ -52,8 +53,6 @@ class Members : public TeamArea {
   }
   // Makes the own entry's payload visible and wakes who may wait for it.
   void publish(AreaEntry& mine, std::uint32_t fingerprint) {
-    if (fingerprint == kHasNothing) [[unlikely]]
-      differs_ = true;
     mine.flag.store(flag_of(fingerprint), std::memory_order_release);  // pairs with hear()
     wake_others();
   }
@@ -134,7 +133,7 @@ class Members : public TeamArea {
   std::uint64_t past_ = 0;              // calls that every member is known to have ended, and
   std::vector<std::uint64_t> past_by_;  // each one
   int without_data_ = -1;
-  bool differs_ = false;  // in this call somebody has said, or heard, what is not of that call
+  bool differs_ = false;  // the other's call was heard to be another one, and both go on
   Awaited awaited_;
   std::size_t copied_ = 0;     // bytes, since messages could move last
   bool is_running_ = false;    // a call that is waited for is under way

@@ -124,28 +124,34 @@ TEST_CASE("whichever of two members is ahead, blocks of all lengths come right",
 // one's.
 TEST_CASE("two members swap their entries alike, whatever one of them says", "[delegate][cells]") {
   enum class Said : std::uint8_t { the_same, nothing, another };
-  run_team(
-      2,
-      [](Team& team, int rank) {
-        std::mt19937 random(3);
-        Mixer mixer(team, rank, 2);
-        for (int i = 0; i < rounds(4000); ++i) {
-          const Collective collective = kServed[random() % std::size(kServed)];
-          const Count count = random() % 4 == 0 ? random() % 6000 : random() % 200;
-          const int root = static_cast<int>(random() % 2);
-          const int who = static_cast<int>(random() % 2);
-          const auto said = static_cast<Said>(random() % 8 == 0 ? 1 + random() % 2 : 0);
-          TeamCall call = mixer.prepare(collective, count, root);
-          if (who == rank && said == Said::nothing) call.fingerprint = delegate::kHasNothing;
-          if (who == rank && said == Said::another) ++call.fingerprint;
-          const Code code = team.run(call);
-          if (said == Said::the_same && (code != Code::ok || !mixer.is_right())) return false;
-        }
-        return true;
-      },
-      {.how = [](int) {
-        delegate::Waiting how = waiting();
-        how.overlook = [](void*, std::string) {};
-        return how;
-      }});
+  run_team(2,
+           [](Team& team, int rank) {
+             std::mt19937 random(3);
+             Mixer mixer(team, rank, 2);
+             for (int i = 0; i < rounds(4000); ++i) {
+               const Collective collective = kServed[random() % std::size(kServed)];
+               const Count count = random() % 4 == 0 ? random() % 6000 : random() % 200;
+               const int root = static_cast<int>(random() % 2);
+               const int who = static_cast<int>(random() % 2);
+               const auto said = static_cast<Said>(random() % 8 == 0 ? 1 + random() % 2 : 0);
+               // Others are short ones, that end whatever the other calls.
+               constexpr Collective kShort[] = {Collective::barrier, Collective::bcast,
+                                                Collective::allgather, Collective::allreduce};
+               const Collective one = kShort[random() % 4], two = kShort[random() % 4];
+               const bool differs = said == Said::another;
+               TeamCall call = mixer.prepare(!differs      ? collective
+                                             : who == rank ? one
+                                                           : two,
+                                             differs ? count % 50 : count, root);
+               if (who == rank && said == Said::nothing) call.fingerprint = delegate::kHasNothing;
+               const Code code = team.run(call);
+               if (said == Said::the_same && (code != Code::ok || !mixer.is_right())) return false;
+             }
+             return true;
+           },
+           {.how = [](int) {
+             delegate::Waiting how = waiting();
+             how.overlook = [](void*, std::string) {};
+             return how;
+           }});
 }

@@ -85,6 +85,8 @@ Code BlockMover::move_directly(Work& work) {
 // In iteration k round k is given, with that part of the own block, and the one before taken.
 Code BlockMover::move_in_rounds(Work& work) {
   BlockExchange& exchange = *work.exchange;
+  if (exchange.in_cells && exchange.ahead > 0 && !goes_to(exchange, 1 - me_))
+    chunks_.forget_cell();  // nobody takes that round
   for (; work.round <= exchange.rounds; ++work.round) {
     const Count k = work.round;
     if (work.stage == Work::Stage::give) {
@@ -103,12 +105,14 @@ Code BlockMover::move_in_rounds(Work& work) {
   return Code::ok;
 }
 
-// The first round waits for nobody. So a giver does not wait for whoever chooses the way to come,
-// either, where it is likely that the blocks go through the chunks.
+// The first round waits for nobody, as a rule; where it would, it is given in its turn. So a giver
+// does not wait for whoever chooses the way to come, either, where it is likely that the blocks go
+// through the chunks.
 Code BlockMover::give_ahead(BlockExchange& exchange) {
   if (!exchange.gives_away() || !direct_.expects_rounds(exchange)) return Code::ok;
-  exchange.ahead = 1;
-  return give_round(exchange, 0);
+  const Code code = give_round(exchange, 0);
+  exchange.ahead = code == Code::ok ? 1 : 0;
+  return code == kNotYet ? Code::ok : code;
 }
 
 Code BlockMover::claim_chunks(const BlockExchange& exchange, int reader) {

@@ -63,6 +63,8 @@ class Chunks {
   Code begin_cell(Count round);
   void put(std::byte* to, const std::byte* from, Count bytes);
   void tell_filled(Count round, bool has_data);
+  // What was given in the cell of the first round is not read.
+  void forget_cell() { given_[cell_rounds_ % given_.size()] = known_read_; }
 
   // Taking. Until a member has filled so many rounds of this call, or its counter says so many.
   Code await_filled(int giver, Count rounds) {

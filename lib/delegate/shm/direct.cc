@@ -183,8 +183,9 @@ Code DirectReads::read_blocks(Work& work) {
 
 Code DirectReads::await_answers(Work& work) {
   const BlockExchange& exchange = *work.exchange;
-  // Who gives nothing away has said no word in this call.
-  if (!exchange.gives_away() || !is_direct(exchange, me_)) return Code::ok;
+  // Who gives nothing away has said no word in this call. In cells the other's answer says, too,
+  // that it has written what it gave ahead.
+  if (!exchange.gives_away() || !(is_direct(exchange, me_) || exchange.in_cells)) return Code::ok;
   for (; work.member < size_; ++work.member) {
     if (work.member == me_ || !exchange.takes(work.member)) continue;
     const Code code = members_.await(members_.control(work.member).answered, 2 * members_.number());

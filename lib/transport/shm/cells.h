@@ -28,9 +28,9 @@ class Cells {
   }
   // The one that came last is the peer's from now on.
   std::uint32_t pass_on() { return held_[--count_]; }
-  // Whatever its peer says: none twice.
+  // Whatever its peer says: none twice, and no other.
   void came(std::uint32_t cell) {
-    if (!has(cell)) held_[count_++] = cell;
+    if (cell < kCells && !has(cell)) held_[count_++] = cell;
   }
 
  private:

@@ -96,17 +96,18 @@ Pace::Way Writer::way_for(LaneLine& line, std::size_t bytes) {
 Reader::Got Reader::deliver_longer(Sink& sink, LaneLine& line, std::uint32_t control) {
   const std::uint32_t bytes = control & ~kBeside;
   if ((control & kBeside) != 0) {
-    if (bytes > plain_bytes_) return deliver_long(sink, line, bytes);
-    return line.ring.at < kInCell ? deliver_from_ring(sink, line, bytes)
-                                  : deliver_from_cell(sink, line, bytes);
+    if (is_under_way_ || bytes > plain_bytes_) return deliver_long(sink, line, bytes);
+    const std::uint32_t at = line.ring.at;
+    return at < kInCell ? deliver_from_ring(sink, line, at, bytes)
+                        : deliver_from_cell(sink, line, at, bytes);
   }
   const std::uint32_t lines = lines_of(bytes);
   if (is_under_way_ || lines > static_cast<std::size_t>(end_ - next_)) return disbelieve();
   return hand_over(sink, line, {line.inlined, bytes}, lines);
 }
 
-Reader::Got Reader::deliver_from_ring(Sink& sink, LaneLine& line, std::uint32_t bytes) {
-  const std::size_t at = line.ring.at;
+Reader::Got Reader::deliver_from_ring(Sink& sink, LaneLine& line, std::uint32_t at,
+                                      std::uint32_t bytes) {
   if (!lies_in_ring(at, bytes)) return disbelieve();
   const std::uint32_t timed = line.ring.timed;  // the line is the writer's after hand_over
   const bool is_timed = timed < kStoreKinds && bytes >= kLeastPaced;
@@ -117,8 +118,9 @@ Reader::Got Reader::deliver_from_ring(Sink& sink, LaneLine& line, std::uint32_t 
   return got;
 }
 
-Reader::Got Reader::deliver_from_cell(Sink& sink, LaneLine& line, std::uint32_t bytes) {
-  if (!find_payload(line, bytes)) return disbelieve();
+Reader::Got Reader::deliver_from_cell(Sink& sink, LaneLine& line, std::uint32_t at,
+                                      std::uint32_t bytes) {
+  if (!find_payload(at, bytes)) return disbelieve();
   const Got got = hand_over(sink, line, {at_, bytes}, 1);
   if (got == Got::frame) cells_->came(cell_);
   return got;
@@ -127,7 +129,7 @@ Reader::Got Reader::deliver_from_cell(Sink& sink, LaneLine& line, std::uint32_t 
 // A long frame; or any that lies beside, while one before it is lent.
 Reader::Got Reader::deliver_long(Sink& sink, LaneLine& line, std::uint32_t bytes) {
   if (!is_under_way_) {
-    if (!find_payload(line, bytes)) return disbelieve();
+    if (!find_payload(line.ring.at, bytes)) return disbelieve();
     begin_long(sink, line);
   }
   if (const Got got = take_part(line); got != Got::frame) return got;
@@ -141,8 +143,7 @@ Reader::Got Reader::deliver_long(Sink& sink, LaneLine& line, std::uint32_t bytes
 }
 
 // False: it lies nowhere.
-bool Reader::find_payload(const LaneLine& line, std::uint32_t bytes) {
-  const std::uint32_t at = line.ring.at;
+bool Reader::find_payload(std::uint32_t at, std::uint32_t bytes) {
   is_in_cell_ = at >= kInCell;
   is_cell_lent_ = false;
   cell_ = at & ~kInCell;

@@ -43,7 +43,10 @@ namespace tutti::transport::shm {
 // takes as long as a few calls. Nearer, the reader may be looking at it.
 inline constexpr std::ptrdiff_t kOwnAhead = 5;
 
-inline constexpr std::uint32_t kNoLap = 0xffffffff;  // no line is of this one
+inline constexpr std::uint32_t kNoLap = 0xffffffff;  // no line is of this one, nor of 0: cleared
+inline std::uint32_t lap_after(std::uint32_t lap) {
+  return lap + 1 == kNoLap ? 1 : lap + 1;
+}
 
 // memcpy for 0..24 bytes without a call: the compiler cannot inline a variable length.
 inline void copy_short(std::byte* to, const std::byte* from, std::size_t bytes) {
@@ -133,7 +136,7 @@ class Writer {
     next_ += lines;
     if (next_ == end_) {
       next_ = begin_;
-      ++lap_;
+      lap_ = lap_after(lap_);
     }
     if (has_payload_[static_cast<std::size_t>(next_ - begin_)]) [[unlikely]]
       clear_next();
@@ -240,7 +243,7 @@ class Reader {
     next_ += lines;
     if (next_ != end_) return;
     next_ = begin_;
-    if (lap_ != kNoLap) ++lap_;  // the sink may have given the lane up meanwhile
+    if (lap_ != kNoLap) lap_ = lap_after(lap_);  // the sink may have given the lane up meanwhile
   }
 
   void give_room() {
@@ -265,10 +268,10 @@ class Reader {
 
   // lane.cc
   Got deliver_longer(Sink& sink, LaneLine& line, std::uint32_t control);
-  Got deliver_from_ring(Sink& sink, LaneLine& line, std::uint32_t bytes);
-  Got deliver_from_cell(Sink& sink, LaneLine& line, std::uint32_t bytes);
+  Got deliver_from_ring(Sink& sink, LaneLine& line, std::uint32_t at, std::uint32_t bytes);
+  Got deliver_from_cell(Sink& sink, LaneLine& line, std::uint32_t at, std::uint32_t bytes);
   Got deliver_long(Sink& sink, LaneLine& line, std::uint32_t bytes);
-  bool find_payload(const LaneLine& line, std::uint32_t bytes);
+  bool find_payload(std::uint32_t at, std::uint32_t bytes);
   void begin_long(Sink& sink, const LaneLine& line);
   Got take_part(const LaneLine& line);
   Got hand_over_long(Sink& sink, LaneLine& line, std::span<std::byte> payload);

@@ -9,6 +9,7 @@
 
 using namespace tutti;
 using namespace tutti::test;
+using delegate::BlockReads;
 using delegate::StepResult;
 
 namespace {
@@ -83,6 +84,49 @@ class Walker {
   std::unique_ptr<delegate::TeamRun> run_;
 };
 
+struct Next {
+  Collective collective;
+  Count count;
+  int root;
+};
+
+// The same through calls of all kinds.
+class Traveller {
+ public:
+  Traveller(Team& team, int me, const std::vector<Next>& plan, unsigned seed)
+      : team_(team),
+        plan_(plan),
+        mixer_(team, me, 2),
+        random_(2 * seed + static_cast<unsigned>(me)) {}
+
+  bool is_over() const { return call_ == plan_.size(); }
+  bool step() {
+    if (run_ == nullptr) {
+      mixer_.may_have_gaps = [this] { return random_() % 4 == 0; };
+      const Next& next = plan_[call_];
+      run_ = team_.begin(mixer_.prepare(next.collective, next.count, next.root));
+    }
+    const StepResult result = run_->step();
+    if (result == StepResult::over) {
+      INFO("call " << call_);
+      REQUIRE(run_->code() == Code::ok);
+      REQUIRE(mixer_.is_right());
+      run_.reset();
+      mixer_.scribble();
+      ++call_;
+    }
+    return result != StepResult::waits;
+  }
+
+ private:
+  Team& team_;
+  const std::vector<Next>& plan_;
+  Mixer mixer_;
+  std::mt19937 random_;
+  std::size_t call_ = 0;
+  std::unique_ptr<delegate::TeamRun> run_;
+};
+
 }  // namespace
 
 TEST_CASE("who gives to a member that gives nothing waits until it has read", "[delegate][cells]") {
@@ -154,4 +198,35 @@ TEST_CASE("two members swap their entries alike, whatever one of them says", "[d
              how.overlook = [](void*, std::string) {};
              return how;
            }});
+}
+
+// Blocks that are read where they lie, or given ahead and then not taken, among them.
+TEST_CASE("two members that are calls apart agree on what lies where", "[delegate][cells]") {
+  for (const BlockReads single_copy : {BlockReads::off, BlockReads::judged, BlockReads::on})
+    for (const unsigned seed : seeds(30)) {
+      std::mt19937 random(seed);
+      Members members(2);
+      auto teams = members.team(single_copy);
+      prove(teams);
+      const auto draw = [&random] {
+        constexpr std::array<Count, 6> kCounts{10, 700, 3'000, 16'384, 50'000, 160'000};
+        return Next{kServed[random() % std::size(kServed)],
+                    kCounts[random() % kCounts.size()] + static_cast<Count>(random() % 2),
+                    static_cast<int>(random() % 2)};
+      };
+      std::vector<Next> plan(40);
+      std::ranges::generate(plan, draw);
+      // The same again, in which it shows what was kept from the ones before.
+      for (std::size_t i = 1; i < plan.size(); ++i)
+        if (random() % 2 == 0) plan[i] = plan[i - 1];
+      std::array<Traveller, 2> both{Traveller{*teams[0], 0, plan, seed},
+                                    Traveller{*teams[1], 1, plan, seed}};
+      for (int turns = 0; !both[0].is_over() || !both[1].is_over(); ++turns) {
+        INFO("seed " << seed << ", reads " << static_cast<int>(single_copy));
+        REQUIRE(turns < kMostSteps);
+        Traveller& one = both[random() % 2];
+        for (unsigned steps = random() % 2 == 0 ? 1 : 1000; steps > 0 && !one.is_over(); --steps)
+          if (!one.step()) break;
+      }
+    }
 }

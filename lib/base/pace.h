@@ -60,6 +60,9 @@ class Pace {
   // A stretch is an eighth of the longest ring; the last 16 payloads of it are timed, fewer
   // of long ones.
   static constexpr std::size_t kStretch = 512 << 10;
+  // After so many bytes both kinds have had their first trials.
+  static constexpr std::size_t kSettled =
+      kStretch * (Judge::kNew + Judge::kFew + Judge::kAgree * Judge::kTrial + Judge::kBetween);
   static constexpr std::size_t kTimed = kStretch / 4;
   static constexpr std::size_t kTimedPayloads = 16;
 

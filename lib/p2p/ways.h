@@ -19,6 +19,7 @@
 #include <cstdint>
 
 #include "base/judge.h"
+#include "base/pace.h"
 
 namespace tutti::p2p {
 
@@ -31,7 +32,16 @@ class Ways {
   // message more goes the way that is tried once `most_tried` bytes of a stretch do.
   explicit Ways(Way first = frames, std::size_t least = std::size_t{32} << 10,
                 std::uint64_t most_tried = UINT64_MAX)
-      : first_(first), least_(least), most_tried_(most_tried) {}
+      : first_(first), least_(least), most_tried_(most_tried) {
+    for (std::size_t size = 0; size < kSizes && first == frames; ++size)
+      judges_[size] = Judge(0, turns_uncounted(least << size));
+  }
+
+  // Frames of so many bytes show what they take once their own stores have been judged; twice as
+  // long, as that may begin late.
+  static constexpr std::uint32_t turns_uncounted(std::size_t bytes) {
+    return std::max(static_cast<std::uint32_t>(2 * Pace::kSettled / bytes), Judge::kNew);
+  }
 
   // A message of so many bytes, at least one, was matched: how its data are to come.
   Way begin(std::uint64_t bytes, std::int64_t now_ns) {

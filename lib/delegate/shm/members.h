@@ -2,7 +2,8 @@
 // entry of a call, hears the others', and waits for their counters.
 //
 // Why two members never overwrite what a third still reads:
-//   - An entry is used again kEntries calls later. Who is heard in a call has ended those before it
+//   - An entry is used again kEntries calls later, by its member, or, where two have swapped theirs
+//     (all_exchanged), by the other. Who is heard in a call has ended those before it
 //     (past_by_); a call in which everybody hears of everybody proves that of all (past_). Who is
 //     not heard counts the calls that it has ended in `done`. claim_entry() asks in that order.
 //   - Chunks are used again after a fixed number of rounds within a call, by counters of that
@@ -29,7 +30,7 @@ class Members : public TeamArea {
 
   // Calls. The first has number 1.
   void begin_call() {
-    ++number_;
+    turn_to(++number_);
     differs_ = false;
   }
   std::uint64_t number() const { return number_; }
@@ -44,7 +45,6 @@ class Members : public TeamArea {
   Code await_end_of_all(std::uint64_t call);  // until all have ended that call
 
   // Entries and counters of the call under way.
-  AreaEntry& entry(int member) const { return entry_of(member, number_); }
   Filled& filled(int member) const { return control(member).filled[number_ % kEntries]; }
   Code claim_entry() {
     if (past_ + kEntries >= number_) [[likely]]

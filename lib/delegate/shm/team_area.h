@@ -26,11 +26,15 @@ class TeamArea {
   const AreaGeometry& geometry() const { return geometry_; }
   bool is_oversubscribed() const { return is_oversubscribed_; }  // more ranks than cores here
 
-  // Of two members whose entries have changed hands, the other's slot.
-  AreaEntry& entry_of(int member, std::uint64_t call) const {
-    const std::size_t slot = static_cast<std::size_t>(member) ^ (swapped_ >> call % kEntries & 1);
-    return *reinterpret_cast<AreaEntry*>(slots_[slot] + geometry_.entries_at() +
-                                         call % kEntries * geometry_.entry_stride());
+  // The entries of that call are used from now on.
+  void turn_to(std::uint64_t call) {
+    entry_at_ = geometry_.entries_at() + call % kEntries * geometry_.entry_stride();
+    is_swapped_ = swapped_ >> call % kEntries & 1;
+  }
+  // Of two members whose entries have changed hands, in the other's slot.
+  AreaEntry& entry(int member) const {
+    const std::size_t slot = static_cast<std::size_t>(member) ^ is_swapped_;
+    return *reinterpret_cast<AreaEntry*>(slots_[slot] + entry_at_);
   }
   // From the call on that uses them again; both must do so.
   void swap_entries(std::uint64_t call) {
@@ -62,6 +66,7 @@ class TeamArea {
   const bool is_oversubscribed_;
   std::vector<std::byte*> slots_;  // by member
   std::size_t swapped_ = 0;        // entries, a bit each
+  std::size_t entry_at_ = 0, is_swapped_ = 0;
   std::vector<transport::Waker> others_;
 };
 

@@ -13,6 +13,7 @@ using p2p::Ways;
 namespace {
 
 constexpr std::uint64_t kLong = std::uint64_t{1} << 20;
+constexpr int kUncounted = Ways::turns_uncounted(kLong);
 
 // One message at a time, of which each way takes so many ns.
 struct Pair {
@@ -44,7 +45,7 @@ FakeOptions judged() {
 TEST_CASE("the faster way is kept, for each size by itself", "[p2p][ways]") {
   Pair pair;
   pair.costs[Ways::get] = 40'000;
-  pair.gets(kLong, 40);
+  pair.gets(kLong, 40 + kUncounted);
   CHECK(pair.gets(kLong, 640) >= 620);
   pair.costs[Ways::get] = 200'000;
   pair.gets(16 * kLong, 40);
@@ -64,7 +65,7 @@ TEST_CASE("messages that are under way together are judged as one", "[p2p][ways]
     return way == Ways::get ? 1 : 0;
   };
   int gets = 0;
-  for (int i = 0; i < 100; ++i) gets += window(900'000, 500'000);
+  for (int i = 0; i < 100 + kUncounted; ++i) gets += window(900'000, 500'000);
   CHECK(gets > 80);
 }
 
@@ -133,7 +134,7 @@ TEST_CASE("while reading is tried no message is said to need no offer", "[p2p][w
 TEST_CASE("messages of other sizes, and one stretch without an end, say nothing", "[p2p][ways]") {
   Pair pair;
   pair.costs[Ways::get] = 40'000;
-  REQUIRE(pair.gets(kLong, 100) > 80);
+  REQUIRE(pair.gets(kLong, 100 + kUncounted) > 80);
   for (int i = 0; i < 100; ++i) {
     pair.ways.begin(kLong, pair.now);
     CHECK(pair.ways.begin(8 * kLong, pair.now) == Ways::frames);
@@ -229,8 +230,8 @@ TEST_CASE("a pair tries both ways, and messages that end otherwise do not stop i
       FakeOptions options = judged();
       options.get_delay = delay;
       Worlds worlds(2, options);
-      auto data = pattern(40'000, 1);
-      std::vector<std::byte> into(40'000), shorter(35'000);
+      auto data = pattern(kLong, 1);
+      std::vector<std::byte> into(kLong), shorter(kLong - 5'000);
       const auto pass = [&](std::uint32_t context, int messages, std::vector<std::byte>& memory) {
         std::vector<Pending*> all;
         for (int i = 0; i < messages; ++i) {
@@ -248,7 +249,7 @@ TEST_CASE("a pair tries both ways, and messages that end otherwise do not stop i
         for (std::size_t i = 0; i < all.size(); ++i) worlds[i % 2 == 0 ? 1 : 0].release(all[i]);
         return code;
       };
-      for (std::uint32_t i = 0; i < Judge::kNew + Judge::kFew; ++i) {
+      for (std::uint32_t i = 0; i < kUncounted + Judge::kFew; ++i) {
         const std::uint32_t context = turn == Turn::cancelled ? 10 + i : 1;
         const Code code =
             pass(context, turn == Turn::together ? 3 : 1, turn == Turn::truncated ? shorter : into);
@@ -264,7 +265,7 @@ TEST_CASE("a pair tries both ways, and messages that end otherwise do not stop i
       // What was not told of must be made up for before the trial.
       std::uint32_t before = 0;
       for (; worlds.net().gets() == 0 && before < 100; ++before) pass_whole();
-      REQUIRE(before <= (turn == Turn::whole ? 1 : Judge::kNew + Judge::kFew + 1));
+      REQUIRE(before <= (turn == Turn::whole ? 1 : kUncounted + Judge::kFew + 1));
       for (std::uint32_t i = 1; i < Judge::kTrial; ++i) pass_whole();
       REQUIRE(worlds.net().gets() == Judge::kTrial);
       REQUIRE(worlds.net().regions() == 0);

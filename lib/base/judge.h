@@ -62,6 +62,7 @@ class Judge {
   static constexpr std::uint32_t kAsked = 10;
   static constexpr double kWorthwhile = 0.85;
 
+  // More uncounted turns than kNew: not together with skip().
   explicit Judge(unsigned expected = 0, std::uint32_t uncounted = kNew)
       : new_(std::max(uncounted, kNew)), until_trial_(new_ + kFew), kept_(expected) {}
 

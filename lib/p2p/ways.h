@@ -38,7 +38,7 @@ class Ways {
   }
 
   // Frames of so many bytes show what they take once their own stores have been judged; twice as
-  // long, as that may begin late.
+  // long, as that may begin late. Messages that are under way together are one turn.
   static constexpr std::uint32_t turns_uncounted(std::size_t bytes) {
     return std::max(static_cast<std::uint32_t>(2 * Pace::kSettled / bytes), Judge::kNew);
   }

@@ -1,6 +1,7 @@
 // How blocks are moved. In rounds: a round carries the same part of every block. Round k overwrites
-// the one `depth` rounds before when all who take have counted that in `read`. What a member gives
-// itself does not travel: it is moved beside what is given to the others.
+// the one `depth` rounds before when all who take have counted that in `read`; in cells, the own
+// one four rounds before, and the other's two before, which was taken here (chunks.h). What a
+// member gives itself does not travel: it is moved beside what is given to the others.
 #include "delegate/shm/block_mover.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // Long vectors of two members. Each folds everything that is to be its result (the whole vector, or
-// its own block), and reads the other's operands from that one's chunks as they come.
+// its own block), and reads the other's operands where that one gave them, as they come.
 //
 // Sharing the folding (fold_long.cc) would spare half of it, but moves as many bytes through the
 // caches and waits twice as often: measured, it never won with two.
@@ -90,7 +90,7 @@ Code FoldPair::come(Work& work) {
     members_.publish(work.call.fingerprint);
     work.has_spoken = true;
   }
-  // The first round waits for nobody in cells.
+  // In cells the first round waits for nobody, as a rule.
   if (pairing_.in_cells && work.stage == Work::Stage::give && work.round == 0) {
     if (const Code code = give_to_other(work); code != Code::ok) return code;
     work.enter(Work::Stage::fold);

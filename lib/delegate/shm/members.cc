@@ -73,12 +73,12 @@ Code Members::hear_late(int member, std::uint32_t fingerprint) {
   }
   const auto theirs = static_cast<std::uint32_t>(seen >> 32);
   if (theirs == fingerprint) return Code::ok;
+  differs_ = true;
   if (fingerprint == kHasNothing) return Code::ok;
   if (theirs == kHasNothing) {
     without_data_ = member;
     return Code::ok;
   }
-  differs_ = true;
   return faults_.mismatch({Fault::Kind::different_calls, me(), member, fingerprint, theirs});
 }
 

@@ -8,7 +8,7 @@
 //     not heard counts the calls that it has ended in `done`. claim_entry() asks in that order.
 //   - Chunks are used again after a fixed number of rounds within a call, by counters of that
 //     protocol. Calls use them one behind the other, and begin again only when `done` says that
-//     all calls before are over (chunks.h).
+//     all calls before are over (chunks.h). Cells go on from call to call (Chunks::begin_cell).
 //
 // Nothing waits here but wait_long(): who has to wait is told kNotYet, and asks again.
 #pragma once
@@ -38,7 +38,7 @@ class Members : public TeamArea {
   void all_entered() { past_ = number_ - 1; }  // everybody was heard in this call
   // Everybody has given and heard everybody, and the entries are not asked for again in this call.
   // Each is written next by who has read it, where there are two (record 0077); not where their
-  // calls differ, as in the other's they might not.
+  // calls differ, or might, as in the other's they might not.
   void all_exchanged() {
     if (!differs_) swap_entries(number_);
   }
@@ -53,6 +53,7 @@ class Members : public TeamArea {
   }
   // Makes the own entry's payload visible and wakes who may wait for it.
   void publish(AreaEntry& mine, std::uint32_t fingerprint) {
+    differs_ |= fingerprint == kHasNothing;
     mine.flag.store(flag_of(fingerprint), std::memory_order_release);  // pairs with hear()
     wake_others();
   }
@@ -133,7 +134,7 @@ class Members : public TeamArea {
   std::uint64_t past_ = 0;              // calls that every member is known to have ended, and
   std::vector<std::uint64_t> past_by_;  // each one
   int without_data_ = -1;
-  bool differs_ = false;  // the other's call was heard to be another one, and both go on
+  bool differs_ = false;  // the other's call is another one, or one of us had nothing to say
   Awaited awaited_;
   std::size_t copied_ = 0;     // bytes, since messages could move last
   bool is_running_ = false;    // a call that is waited for is under way

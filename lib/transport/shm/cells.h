@@ -1,8 +1,8 @@
-// Cells: two pieces of memory that two ranks of a host pass to and fro, each for one long frame.
+// Cells: two pieces of memory that two ranks of a host pass to and fro, each for one frame.
 //
 // A frame that lies in a cell takes it along: its reader, who has the lines in its core's cache
-// then, writes its next long frame there, which takes no time to fetch them (record 0077). Whoever
-// has no cell uses the ring of its lane. So nothing is given back and nobody waits for a cell: in a
+// then, writes its next frame of that kind there, which takes no time to fetch them (record 0077).
+// Whoever has no cell uses its lane. So nothing is given back and nobody waits for a cell: in a
 // stream both lie with its reader.
 //
 // One object in each of the two ranks, used by its writer and its reader (lane.h).

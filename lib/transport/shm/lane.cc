@@ -1,4 +1,4 @@
-// Payloads that lie in the ring; long ones are copied out while they are copied in.
+// Payloads of more than one line; long ones are copied out while they are copied in.
 #include "transport/shm/lane.h"
 
 #include "base/clock.h"
@@ -7,9 +7,10 @@
 namespace tutti::transport::shm {
 namespace {
 
-// Of a longer frame the parts are copied out by registers; of others memcpy is quicker.
 // What fits in fewer lines is as quick there; a cell costs a line more.
 constexpr std::size_t kLeastInCell = kInlineBytes + 2 * kCacheLine + 1;
+
+// Of a longer frame the parts are copied out by registers; of others memcpy is quicker.
 constexpr std::size_t kMidFrame = 128 << 10;
 
 void copy_out(std::byte* to, const std::byte* from, std::size_t bytes, std::size_t frame) {
@@ -171,7 +172,7 @@ void Reader::begin_long(Sink& sink, const LaneLine& line) {
 // Copies what is there of a long frame to where the sink wants it. A sink that wants it nowhere
 // gets it from the ring, when all is there.
 Reader::Got Reader::take_part(const LaneLine& line) {
-  // acquire: pairs with the release in write_to_ring.
+  // acquire: pairs with the release in write_beside.
   const std::uint32_t shown = std::min(line.ring.shown.load(std::memory_order_acquire), length_);
   if (into_ == nullptr) return shown == length_ ? Got::frame : Got::nothing;
   if (taken_ == length_) return Got::frame;  // the sink had no memory for it

@@ -4,12 +4,12 @@
 //
 // A frame is one line: control word, frame header, and up to 24 bytes of payload, so flag and
 // data travel in one cache line. A longer payload goes on in the lines behind it; one of more than
-// eight lines lies in the ring, and the line says where. The control word is (lap << 32 | payload
-// bytes): a line is new when its lap is the one the reader is in, so no line need be cleared, but
-// for those that payload went on in: they may look like anything, and are cleared when a frame
-// before them is shown, behind which the reader waits. The reader publishes how far it has read on
-// a line of its own; the writer looks there only when the lane seems full. Zeroed memory is an
-// empty lane.
+// eight lines, or for which there is a cell, lies in the ring or that cell, and the line says
+// where. The control word is (lap << 32 | payload bytes): a line is new when its lap is the one the
+// reader is in, so no line need be cleared, but for those that payload went on in: they may look
+// like anything, and are cleared when a frame before them is shown, behind which the reader waits.
+// The reader publishes how far it has read on a line of its own; the writer looks there only when
+// the lane seems full. Zeroed memory is an empty lane.
 //
 // A long frame is shown when its first part is in the ring, and its line then says how much of it
 // is there: so the reader copies out what the writer has copied in, at the same time. The ring is
@@ -84,7 +84,7 @@ inline void copy_header(FrameHeader& to, const FrameHeader& from) {
 // The writer's end.
 class Writer {
  public:
-  // Null: every frame goes through the ring.
+  // Null: no frame goes in a cell.
   Writer(std::byte* lane, const LaneGeometry& geometry, Cells* cells = nullptr)
       : counters_(reinterpret_cast<LaneCounters*>(lane)),
         begin_(reinterpret_cast<LaneLine*>(lane + kCounterLines * kCacheLine)),
@@ -201,7 +201,7 @@ class Reader {
 
   // Hands the next frame, which must be there, to the sink; its space is free afterwards, unless
   // it is lent or lies behind one that is. Of a long one, what is there of it: then the frame is
-  // still the next. unbelieved: it lies outside the ring, or the sink does not believe it, and from
+  // still the next. unbelieved: it lies nowhere here, or the sink does not believe it, and from
   // now on there is none. Where the sink throws, it has not taken the frame: that is still the
   // next.
   Got deliver(Sink& sink) {
@@ -289,8 +289,8 @@ class Reader {
   std::uint32_t units_read_ = 0;  // and given back
   LaneGeometry geometry_;
   int from_;  // rank in the job
-  // Payloads in the ring of up to so many bytes are handed over and forgotten: 0 while a longer one
-  // is under way or lent.
+  // Payloads beside the lines of up to so many bytes are handed over and forgotten: 0 while a
+  // longer one is under way or lent.
   std::uint32_t plain_bytes_ = kLeastPart;
   Lender* lender_;
   Cells* cells_;
@@ -303,7 +303,7 @@ class Reader {
   std::byte* at_ = nullptr;                         // in the ring, or
   bool is_in_cell_ = false, is_cell_lent_ = false;  // in this one
   std::uint32_t cell_ = 0;
-  std::byte* into_ = nullptr;  // null: it stays in the ring
+  std::byte* into_ = nullptr;  // null: it stays where it is
 };
 
 }  // namespace tutti::transport::shm

@@ -19,7 +19,6 @@ Code MeetAll::go_on(Work& work) {
     work.has_spoken = true;
   }
   if (const Code code = hear_all(work); code != Code::ok) return code;
-  members_.all_entered();
   members_.all_exchanged();
   return Code::ok;
 }
@@ -46,7 +45,7 @@ Code FoldShort::go_on(Work& work) {
     if (bytes > 0) work.kernel(operand(0), operand(1), call.recv, call.count);
     for (int member = 2; member < size_ && bytes > 0; ++member)
       work.kernel(call.recv, operand(member), call.recv, call.count);
-    members_.all_entered();
+    if (!everyone) members_.all_entered();
   }
   if (everyone)
     members_.all_exchanged();

@@ -40,6 +40,7 @@ class Members : public TeamArea {
   // Each is written next by who has read it, where there are two (record 0077); not where their
   // calls differ, or might, as in the other's they might not.
   void all_exchanged() {
+    all_entered();
     if (!differs_) swap_entries(number_);
   }
   Code await_end_of_all(std::uint64_t call);  // until all have ended that call

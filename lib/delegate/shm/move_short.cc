@@ -66,11 +66,12 @@ Code MoveShort::go_on(Work& work) {
     members_.unpack(call.into, exchange.place_of(giver),
                     theirs.payload(bytes) + exchange.block_for(me_) * call.block, call.block);
   }
-  if (exchange.everyone_gives && takes) members_.all_entered();
-  if (exchange.has_root())
-    members_.end_call();
-  else
+  if (!exchange.has_root()) {
     members_.all_exchanged();
+    return Code::ok;
+  }
+  if (exchange.everyone_gives && takes) members_.all_entered();  // the root of a gather
+  members_.end_call();
   return Code::ok;
 }
 

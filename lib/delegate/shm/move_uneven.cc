@@ -50,10 +50,7 @@ Code MoveUneven::go_on(Work& work) {
   const Code code = exchange.rounds > 0 ? mover_.move_long(work) : mover_.move_own(work);
   if (code != Code::ok) return code;
   if (exchange.overwrites()) take_entries(exchange);
-  if (!exchange.has_root()) {
-    members_.all_entered();
-    members_.all_exchanged();
-  }
+  if (!exchange.has_root()) members_.all_exchanged();
   members_.end_call();
   return Code::ok;
 }

@@ -55,7 +55,9 @@ FAILURES = [
     Run("behind", env={"TUTTI_LINK": "tcp"}),
     Run("announced"),
     Run("announced", env={"TUTTI_LINK": "tcp"}),
-    Run("threads", (2, 3)),
+    Run("threads", (2, 3), limit=30),
+    Run("threads staged", (2, 3), limit=30, env={"TUTTI_LINK": "shm"}),  # which part it is that stands still
+    Run("threads without_nccl", (2, 3), limit=30, env=NEVER),
     Run("barred free", ends=207, says="has not answered cu[A-Za-z]+ for 10 s", limit=20),  # for ever, as it has to
     Run("captures own"),
     Run("captures other"),

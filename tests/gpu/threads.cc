@@ -1,13 +1,14 @@
 // Threads with GPU memory of all kinds: messages, sums and partitioned messages, each on a
 // communicator of its own, and calls in a stream that the default stream waits for, all at once.
 // No memory comes or goes while that stream may stand still: the driver waits for it then. If no
-// thread of a rank goes on, a line says where each of them is.
+// thread of a rank goes on, a line says where each of them is, and stacks follow.
 #include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <thread>
 
+#include "stacks.h"
 #include "stream_area.h"
 
 using namespace ranks;
@@ -54,12 +55,15 @@ class Places {
     std::unique_lock hold(mutex_);
     for (unsigned long long seen = moves_;
          !ends_.wait_for(hold, kLong, [this] { return is_over_; }); seen = moves_)
-      if (seen == moves_ && !std::exchange(is_told_, true))
+      if (seen == moves_ && !std::exchange(is_told_, true)) {
         std::fprintf(stderr,
                      "rank %d stands still: the first thread in round %d, %s; the second in round "
                      "%d, %s; that of the stream in round %d, %s\n",
                      rank, places_[first].round, places_[first].what, places_[second].round,
                      places_[second].what, places_[in_stream].round, places_[in_stream].what);
+        std::this_thread::sleep_for(std::chrono::seconds(rank));  // one rank after the other
+        gpu::print_stacks();
+      }
   }
 
   std::mutex mutex_;
@@ -177,6 +181,7 @@ void in_stream(const Lane& lane, Steps step) {
 }  // namespace
 
 int main() {
+  gpu::prepare_stacks();
   begin(MPI_THREAD_MULTIPLE);
   gpu::begin();
   {

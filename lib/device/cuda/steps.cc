@@ -97,7 +97,8 @@ bool Gpu::are_streams_under_way() const {
 Result<void> Gpu::move(const Step& step, void* to, const void* from, Count bytes) {
   const Job& job = *step.job;
   const bool is_of_others = job.what == What::copy && job.from.device != this;
-  if (are_streams_under_way() && !is_of_others) {
+  const Rest rest(driver_.enqueued);
+  if (!rest && !is_of_others) {
     RowsParams params;
     params.many = nullptr;
     params.rows = 1;

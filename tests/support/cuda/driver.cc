@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <random>
 
 #include "standin.h"
 
@@ -121,6 +122,13 @@ CUresult enter(const char* name, const void* caller) {
   return all.fails_with;
 }
 
+void come_in() {
+  const unsigned most = state().call_us.load(std::memory_order_relaxed);
+  if (most == 0) return;
+  thread_local std::minstd_rand luck(static_cast<unsigned>(::gettid()));
+  ::usleep(static_cast<unsigned>(luck()) % (most + 1));
+}
+
 CUcontext current() {
   return own_contexts.last();
 }
@@ -137,6 +145,7 @@ CUresult cuInit(unsigned) {
   if (visible.empty()) return CUDA_ERROR_NO_DEVICE;
   for (const int number : visible) make_gpu(number);
   all.delay_us = static_cast<unsigned>(variable("STANDIN_CUDA_DELAY_US", 50));
+  all.call_us = static_cast<unsigned>(variable("STANDIN_CUDA_CALL_US", 0));
   all.us_per_mib = variable("STANDIN_CUDA_US_PER_MIB", 0);
   all.within_us = variable("STANDIN_CUDA_WITHIN_US", 0);
   all.memory_limit = variable("STANDIN_CUDA_MEMORY", SIZE_MAX);

@@ -8,6 +8,9 @@
 //   STANDIN_CUDA_DEVICES=2         how many GPUs
 //   CUDA_VISIBLE_DEVICES=1,0       which of them this process sees, and how it counts them
 //   STANDIN_CUDA_DELAY_US=50       each piece of work starts up to so much late
+//   STANDIN_CUDA_CALL_US=300       who gives a stream work gets into the driver up to so much
+//   later, as
+//                                  where many threads call
 //   STANDIN_CUDA_US_PER_MIB=1000   a copy to or from the host takes so long beside that
 //   STANDIN_CUDA_WITHIN_US=1000    a copy within GPUs takes so long beside that, as where processes
 //                                  take turns on one
@@ -185,6 +188,7 @@ struct State {
   unsigned long long next_id = 1;
   std::size_t pinned_limit = SIZE_MAX, pinned = 0, memory_limit = SIZE_MAX;
   unsigned delay_us = 0;
+  std::atomic<unsigned> call_us{0};
   unsigned long long us_per_mib = 0, within_us = 0;
   bool has_ipc = true, has_peers = true;
   bool has_shared_queues = true;  // of a process: not where threads stand for processes
@@ -200,6 +204,8 @@ struct State {
 };
 State& state();
 
+// Of a call that gives a stream work, before the state is locked: waits for its turn.
+void come_in();
 // Of each call: whether it may go on. `name` as in cuda.h.
 CUresult enter(const char* name, const void* caller = nullptr);
 using Lock = std::unique_lock<std::mutex>;
@@ -287,6 +293,7 @@ class Alone {
   return no
 // The same of those that give a stream work.
 #define ENTER_WORK(name) \
+  standin::come_in();    \
   ENTER(name);           \
   standin::await_alone(lock)
 // The same of those that are unsafe while a stream is captured.

@@ -8,8 +8,8 @@
 // then, so:
 //
 //   kNew, kFew       The first four turns of all count for nothing, because memory is new (more,
-//                    where whoever makes the judge says so); the first trial follows when three
-//                    more were told of, so none where nobody tells.
+//                    where whoever makes the judge says so: the last five figures count); the
+//                    first trial follows when three more were told of, so none where nobody tells.
 //   kTrial           A trial goes on until ten figures of it are told: ten turns in a row, or
 //                    more where figures come some turns late or are lost.
 //   kTrialAtMost     After twenty turns it is over all the same, and then it decides nothing.
@@ -62,9 +62,8 @@ class Judge {
   static constexpr std::uint32_t kAsked = 10;
   static constexpr double kWorthwhile = 0.85;
 
-  // More uncounted turns than kNew: not together with skip().
   explicit Judge(unsigned expected = 0, std::uint32_t uncounted = kNew)
-      : new_(std::max(uncounted, kNew)), until_trial_(new_ + kFew), kept_(expected) {}
+      : until_trial_(std::max(uncounted, kNew) + kFew), kept_(expected) {}
 
   // The way that is kept, 0 or 1: for what nobody will tell the figure of.
   unsigned kept() const { return kept_; }
@@ -154,7 +153,7 @@ class Judge {
   }
 
   std::array<Figures, 2> figures_;
-  std::uint32_t new_;                      // figures that count for nothing
+  std::uint32_t new_ = kNew;               // figures that count for nothing
   std::uint32_t until_trial_;              // turns of the kept way
   std::uint32_t trial_ = 0;                // turns of the trial that is under way, so far
   std::uint32_t told_ = 0;                 // figures of it

@@ -63,6 +63,11 @@ class Pace {
   // After so many bytes both kinds have had their first trials.
   static constexpr std::size_t kSettled =
       kStretch * (Judge::kNew + Judge::kFew + Judge::kAgree * Judge::kTrial + Judge::kBetween);
+  // For another judge, which weighs copies by this one's stores against another way: so many turns
+  // of so many bytes count only then; twice as many, as the trials may begin late.
+  static constexpr std::uint32_t turns_unsettled(std::size_t bytes) {
+    return std::max(static_cast<std::uint32_t>(2 * kSettled / bytes), Judge::kNew);
+  }
   static constexpr std::size_t kTimed = kStretch / 4;
   static constexpr std::size_t kTimedPayloads = 16;
 

@@ -34,13 +34,7 @@ class Ways {
                 std::uint64_t most_tried = UINT64_MAX)
       : first_(first), least_(least), most_tried_(most_tried) {
     for (std::size_t size = 0; size < kSizes && first == frames; ++size)
-      judges_[size] = Judge(0, turns_uncounted(least << size));
-  }
-
-  // Frames of so many bytes show what they take once their own stores have been judged; twice as
-  // long, as that may begin late. Messages that are under way together are one turn.
-  static constexpr std::uint32_t turns_uncounted(std::size_t bytes) {
-    return std::max(static_cast<std::uint32_t>(2 * Pace::kSettled / bytes), Judge::kNew);
+      judges_[size] = Judge(0, Pace::turns_unsettled(least << size));
   }
 
   // A message of so many bytes, at least one, was matched: how its data are to come.

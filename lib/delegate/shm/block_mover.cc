@@ -67,7 +67,7 @@ Code BlockMover::move_own(Work& work, Count upto) {
 Code BlockMover::move_long(Work& work) {
   if (const Code code = move_directly(work); code != Code::ok) return code;
   if (const Code code = move_in_rounds(work); code != Code::ok) return code;
-  direct_.tell_span(*work.exchange, chunks_.has_new_pages());
+  direct_.tell_span(*work.exchange);
   return Code::ok;
 }
 

@@ -31,14 +31,12 @@ Code Chunks::claim(Count bytes, int reader) {
   last_call_ = members_.number();
   from_ = begins_again ? 0 : from_ + used_;
   used_ = wanted;
-  is_new_ = false;
   reader_ = reader;
   return Code::ok;
 }
 
 void Chunks::claim_cells() {
   in_cells_ = true;
-  is_new_ = false;
   way_ = {};
 }
 
@@ -50,7 +48,6 @@ Code Chunks::begin_cell(Count round) {
     if (code != Code::ok) return code;
     known_read_ = given;
   }
-  is_new_ = is_new_ || given == 0;
   given = rounds_ + static_cast<std::uint64_t>(round) + 1;
   return Code::ok;
 }
@@ -82,7 +79,6 @@ void Chunks::begin_round(Count round, Count depth, Count part) {
   // Ranks that share a core share its cache, which serves best. Pages that are new say nothing of
   // the stores.
   const bool is_new = touch(round, depth);
-  is_new_ = is_new_ || is_new;
   if (!members_.is_oversubscribed() && !is_new && part_ >= kLeastPaced)
     way_ = pace_.way_for(part_, members_.control(reader_).paces);
 }

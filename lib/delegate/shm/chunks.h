@@ -55,7 +55,6 @@ class Chunks {
     const int holder = static_cast<int>((static_cast<std::uint64_t>(giver) + turn / 2) % 2);
     return members_.chunks_of(holder) + turn % 2 * cell_bytes_;
   }
-  bool has_new_pages() const { return is_new_; }  // this call has written to pages that were not
 
   // Giving: copies into our chunks, in parts of so many bytes.
   void begin_round(Count round, Count depth, Count part);
@@ -106,7 +105,6 @@ class Chunks {
   std::size_t from_ = 0;         // of each member's is used by this call,
   std::size_t used_ = 0;         // so many bytes from there on
   std::vector<bool> touched_;    // by page of ours: written before
-  bool is_new_ = false;
   int reader_ = 0;
   Pace pace_;
   Pace::Way way_;           // of this round's copies into ours

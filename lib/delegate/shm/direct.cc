@@ -9,8 +9,7 @@
 // The judge is given what the team took, from when the last member had heard all until the last one
 // was through: copying, and waiting for each other between rounds, but not for members that come
 // late. Where the judge asks, who chooses says so: then each member says when that was for it, and
-// whoever chose reads what all have said in its next long calls. Calls that were the first to use
-// some of the chunks' memory say nothing: new pages take many times what copying takes.
+// whoever chose reads what all have said in its next long calls.
 #include "delegate/shm/direct.h"
 
 namespace tutti::delegate {
@@ -94,9 +93,17 @@ bool DirectReads::say_addresses(const BlockExchange& exchange) {
   return true;
 }
 
+// What goes through the chunks counts once its own stores have been judged, and their pages have
+// been written to before.
+void DirectReads::make_judges() {
+  for (std::size_t form = 0; form < std::size(kForms); ++form)
+    for (std::size_t size = 0; size < kSizes; ++size)
+      judges_.emplace_back(0, Pace::turns_unsettled(std::size_t{kLeastRead} << size));
+}
+
 std::uint64_t DirectReads::choose_way(const BlockExchange& exchange, Count longest) {
   if (wanted_ == BlockReads::on) return kDirect;
-  judges_.resize(std::size(kForms) * kSizes);
+  if (judges_.empty()) make_judges();
   const std::size_t at = judge_of(exchange.call.collective, longest);
   Judge& judge = judges_[at];
   const unsigned way = judge.next();
@@ -110,19 +117,16 @@ void DirectReads::judge_turns() {
   while (!turns_.empty()) {
     const Turn& turn = turns_.front();
     std::int64_t heard = 0, ended = 0;
-    bool is_known = true, has_figure = true;
+    bool is_known = true;
     for (int member = 0; member < size_ && is_known; ++member) {
       const Span& span = members_.control(member).spans[turn.number % kSpans];
       // acquire: pairs with tell_span(); relaxed: told by it.
       is_known = span.number.load(std::memory_order_acquire) == turn.number;
-      const std::int64_t end = span.ended_ns.load(std::memory_order_relaxed);
-      has_figure = has_figure && end > 0;
       heard = std::max(heard, span.heard_ns.load(std::memory_order_relaxed));
-      ended = std::max(ended, end);
+      ended = std::max(ended, span.ended_ns.load(std::memory_order_relaxed));
     }
     if (!is_known && members_.number() - turn.number < kEntries) return;
-    if (is_known && has_figure)
-      judges_[turn.judge].took(turn.way, pace_of(ended - heard, turn.bytes));
+    if (is_known) judges_[turn.judge].took(turn.way, pace_of(ended - heard, turn.bytes));
     turns_.erase(turns_.begin());
   }
 }
@@ -229,12 +233,12 @@ Code DirectReads::read_block(Work& work, int giver) {
   return is_read ? Code::ok : Code::other;
 }
 
-void DirectReads::tell_span(const BlockExchange& exchange, bool is_new) {
+void DirectReads::tell_span(const BlockExchange& exchange) {
   if (!exchange.is_timed) return;
   Span& span = members_.control(me_).spans[members_.number() % kSpans];
   // relaxed: `number` tells of them.
   span.heard_ns.store(exchange.heard_ns, std::memory_order_relaxed);
-  span.ended_ns.store(is_new ? 0 : now_ns(), std::memory_order_relaxed);
+  span.ended_ns.store(now_ns(), std::memory_order_relaxed);
   // release: pairs with judge_turns().
   span.number.store(members_.number(), std::memory_order_release);
 }

@@ -30,11 +30,11 @@ class DirectReads {
   Code read_blocks(Work& work);
   // A giver's: until all have answered.
   Code await_answers(Work& work);
-  // The call is over. `is_new`: it was the first to use some of the chunks' memory.
-  void tell_span(const BlockExchange& exchange, bool is_new);
+  void tell_span(const BlockExchange& exchange);  // the call is over
 
  private:
   bool all_read() const;
+  void make_judges();
   std::uint64_t choose_way(const BlockExchange& exchange, Count longest);
   bool say_addresses(const BlockExchange& exchange);
   void judge_turns();

@@ -104,8 +104,6 @@ TEST_CASE("the way that is expected is the first one, and kept unless the other 
   CHECK(doer.judge.kept() == (doer.costs[0] == 300 ? 0 : 1));
 }
 
-// A gather's first turns, whose figures were of pages that nobody had used: 20,000 for 900. They
-// are not told any more, and are more than the judge leaves out by itself.
 TEST_CASE("turns of which nothing is told put off the first trial", "[judge]") {
   Judge judge;
   for (int i = 0; i < 100; ++i) CHECK(judge.next() == 0);

@@ -103,15 +103,16 @@ TEST_CASE("long blocks are read where they lie", "[delegate][direct]") {
                {.single_copy = single_copy});
 }
 
-// New pages take many times what copying takes, so these calls say nothing, and no trial follows.
-TEST_CASE("calls that are the first to use the chunks' memory are not judged",
+// Before that what goes through the chunks shows nothing: pages are new, and stores are tried.
+TEST_CASE("the first trial waits until the chunks' own stores have been judged",
           "[delegate][direct]") {
+  constexpr Count kInts = 64 << 10;
   run_team(2,
            [](Team& team, int rank) {
              Mixer mixer(team, rank, 2);
-             for (int i = 0; i < 4 * static_cast<int>(Judge::kNew + Judge::kFew); ++i) {
+             for (std::uint32_t i = 0; i < Pace::turns_unsettled(kInts * sizeof(int)); ++i) {
                if (!mixer.run(Collective::barrier, 0, 0)) return false;
-               if (!mixer.run(Collective::gather, 4000, i % 2)) return false;
+               if (!mixer.run(Collective::gather, kInts, 0)) return false;
              }
              return true;
            },
@@ -128,8 +129,9 @@ TEST_CASE("a team's first member, or its root, tries both ways of every form and
              [collective](Team& team, int rank) {
                Mixer mixer(team, rank, 3);
                const Count count = many(collective, 100'000);
-               // Calls that are the first to use some of the chunks say nothing: once around.
-               for (int i = 0; i < 60 + static_cast<int>(Judge::kNew + Judge::kFew); ++i) {
+               const auto unsettled = static_cast<int>(
+                   Pace::turns_unsettled(static_cast<std::size_t>(count) * sizeof(int) / 2));
+               for (int i = 0; i < 60 + unsettled + static_cast<int>(Judge::kFew); ++i) {
                  // All prove that they read, however late they come.
                  if (!mixer.run(Collective::barrier, 0, 0)) return false;
                  if (!mixer.run(collective, count, 1)) return false;

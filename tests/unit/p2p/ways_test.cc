@@ -13,7 +13,7 @@ using p2p::Ways;
 namespace {
 
 constexpr std::uint64_t kLong = std::uint64_t{1} << 20;
-constexpr int kUncounted = Ways::turns_uncounted(kLong);
+constexpr int kUncounted = Pace::turns_unsettled(kLong);
 
 // One message at a time, of which each way takes so many ns.
 struct Pair {

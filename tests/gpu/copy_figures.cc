@@ -6,12 +6,20 @@
 // copy: to_host and to_device (pinned memory), within, neighbour (out of memory opened by its IPC
 // handle). end: "event" and "word" follow the driver's copy: an event that is asked again and
 // again, or a word in pinned memory that the stream writes; "kernel" is one of ours that copies and
-// writes the word (told.cu); "plain" the driver's copy that waits itself. stream: one of ours
-// beside the default one, as lib/device has it, or the default one. What the driver refuses has its
-// "error" instead of "us".
+// writes the word (told.cu), "kernel, event" and "kernel, word" the same kernel and what the stream
+// does behind it; "plain" the driver's copy that waits itself; "value" eight bytes that the stream
+// is told, and a word. stream: one of ours beside the default one, as lib/device has it, or the
+// default one. What the driver refuses has its "error" instead of "us".
+//
+//   {"what": "enqueue_beside", "asks": "kernel, word", "us": 2.1}
+//
+// What it costs to put the mark of an enqueued call into a stream, while another thread gives the
+// driver work and asks for its end.
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <functional>
+#include <thread>
 
 #include "area.h"
 #include "rounds.h"
@@ -60,33 +68,73 @@ struct Copy {
   const void* from;
 };
 
-CUresult by_event(Ends& ends, const Copy& copy, std::size_t bytes, CUstream stream) {
-  CUresult said = cuMemcpyAsync(pointer(copy.to), pointer(copy.from), bytes, stream);
-  if (said == CUDA_SUCCESS) said = cuEventRecord(ends.event, stream);
+CUresult event_behind(CUevent event, CUstream stream) {
+  CUresult said = cuEventRecord(event, stream);
   if (said != CUDA_SUCCESS) return said;
-  while ((said = cuEventQuery(ends.event)) == CUDA_ERROR_NOT_READY) {
+  while ((said = cuEventQuery(event)) == CUDA_ERROR_NOT_READY) {
   }
   return said;
 }
 
-CUresult by_word(Ends& ends, const Copy& copy, std::size_t bytes, CUstream stream) {
+CUstreamBatchMemOpParams writing(const std::uint32_t* word, std::uint32_t number) {
   CUstreamBatchMemOpParams write = {};
   write.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
-  write.writeValue.address = pointer(ends.word);
-  write.writeValue.value = ++ends.number;
+  write.writeValue.address = pointer(word);
+  write.writeValue.value = number;
   write.writeValue.flags = CU_STREAM_WRITE_VALUE_DEFAULT;  // behind a fence
-  CUresult said = cuMemcpyAsync(pointer(copy.to), pointer(copy.from), bytes, stream);
-  if (said == CUDA_SUCCESS) said = cuStreamBatchMemOp(stream, 1, &write, 0);
+  return write;
+}
+
+CUresult word_behind(Ends& ends, CUstream stream) {
+  CUstreamBatchMemOpParams write = writing(ends.word, ++ends.number);
+  const CUresult said = cuStreamBatchMemOp(stream, 1, &write, 0);
   if (said == CUDA_SUCCESS) ends.await_word();
   return said;
 }
 
-CUresult by_kernel(Ends& ends, const Copy& copy, std::size_t bytes, CUstream stream) {
+CUresult launch(const Ends& ends, const Copy& copy, std::size_t bytes, CUstream stream,
+                std::uint32_t* word) {
   gpu::ToldParams params{static_cast<char*>(copy.to), static_cast<const char*>(copy.from),
-                         static_cast<std::int64_t>(bytes), ends.word, ++ends.number};
+                         static_cast<std::int64_t>(bytes), word, ends.number};
   void* arguments[] = {&params};
-  const CUresult said =
-      cuLaunchKernel(ends.kernel, 1, 1, 1, 256, 1, 1, 0, stream, arguments, nullptr);
+  return cuLaunchKernel(ends.kernel, 1, 1, 1, 256, 1, 1, 0, stream, arguments, nullptr);
+}
+
+CUresult by_event(Ends& ends, const Copy& copy, std::size_t bytes, CUstream stream) {
+  const CUresult said = cuMemcpyAsync(pointer(copy.to), pointer(copy.from), bytes, stream);
+  return said == CUDA_SUCCESS ? event_behind(ends.event, stream) : said;
+}
+
+CUresult by_word(Ends& ends, const Copy& copy, std::size_t bytes, CUstream stream) {
+  const CUresult said = cuMemcpyAsync(pointer(copy.to), pointer(copy.from), bytes, stream);
+  return said == CUDA_SUCCESS ? word_behind(ends, stream) : said;
+}
+
+CUresult by_kernel(Ends& ends, const Copy& copy, std::size_t bytes, CUstream stream) {
+  ++ends.number;
+  const CUresult said = launch(ends, copy, bytes, stream, ends.word);
+  if (said == CUDA_SUCCESS) ends.await_word();
+  return said;
+}
+
+CUresult by_kernel_and_event(Ends& ends, const Copy& copy, std::size_t bytes, CUstream stream) {
+  const CUresult said = launch(ends, copy, bytes, stream, ends.word + 1);
+  return said == CUDA_SUCCESS ? event_behind(ends.event, stream) : said;
+}
+
+CUresult by_kernel_and_word(Ends& ends, const Copy& copy, std::size_t bytes, CUstream stream) {
+  const CUresult said = launch(ends, copy, bytes, stream, ends.word + 1);
+  return said == CUDA_SUCCESS ? word_behind(ends, stream) : said;
+}
+
+// No copy: the processor has the bytes at hand.
+CUresult by_value(Ends& ends, const Copy& copy, std::size_t, CUstream stream) {
+  CUstreamBatchMemOpParams writes[2] = {};
+  writes[0].writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_64;
+  writes[0].writeValue.address = pointer(copy.to);
+  std::memcpy(&writes[0].writeValue.value64, copy.from, 8);
+  writes[1] = writing(ends.word, ++ends.number);
+  const CUresult said = cuStreamBatchMemOp(stream, 2, writes, 0);
   if (said == CUDA_SUCCESS) ends.await_word();
   return said;
 }
@@ -149,10 +197,48 @@ void measure_all(const std::vector<Copy>& copies) {
         measure(ends, copy, bytes, "word", &by_word, stream);
         measure(ends, copy, bytes, "kernel", &by_kernel, stream);
       }
+      measure(ends, copy, bytes, "kernel, event", &by_kernel_and_event, own);
+      measure(ends, copy, bytes, "kernel, word", &by_kernel_and_word, own);
+      if (bytes == 8 && std::string(copy.name) == "to_device")
+        measure(ends, copy, bytes, "value", &by_value, own);
       if (std::string(copy.name).starts_with("to_"))
         measure(ends, copy, bytes, "plain", &plain, nullptr);
     }
   CU(cuStreamDestroy(own));
+}
+
+// As Queue::mark puts it: says that the stream has come, and waits until it may go on, here at
+// once.
+void enqueue_beside(const char* asks, Way way, const Copy& copy) {
+  CUstream marked = nullptr, other = nullptr;
+  CU(cuStreamCreate(&marked, CU_STREAM_NON_BLOCKING));
+  CU(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+  Ends ends, others;
+  std::atomic<bool> is_over = way == nullptr;
+  std::thread beside([&] {
+    CU(cuCtxSetCurrent(gpu::contexts[0]));
+    while (!is_over.load()) CHECK(way(others, copy, 8, other) == CUDA_SUCCESS);
+  });
+  constexpr int kBurst = 100;
+  std::vector<double> rounds;
+  for (int round = 0; round < 40 / gpu::fewer + 2; ++round) {
+    const double begin = MPI_Wtime();
+    for (int i = 0; i < kBurst; ++i) {
+      CUstreamBatchMemOpParams both[] = {writing(ends.word, ++ends.number), {}};
+      both[1].waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
+      both[1].waitValue.address = pointer(ends.word);
+      both[1].waitValue.value = ends.number;
+      both[1].waitValue.flags = CU_STREAM_WAIT_VALUE_GEQ;
+      CU(cuStreamBatchMemOp(marked, 2, both, 0));
+    }
+    rounds.push_back((MPI_Wtime() - begin) / kBurst * 1e6);
+    CU(cuStreamSynchronize(marked));
+  }
+  is_over = true;
+  beside.join();
+  std::printf("{\"what\": \"enqueue_beside\", \"asks\": \"%s\", \"us\": %.3f}\n", asks,
+              gpu::middle_of(rounds));
+  for (CUstream stream : {marked, other}) CU(cuStreamDestroy(stream));
 }
 
 }  // namespace
@@ -177,6 +263,9 @@ int main(int argc, char** argv) {
         cuIpcOpenMemHandle(&neighbour, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) == CUDA_SUCCESS)
       copies.push_back({"neighbour", other.data(), reinterpret_cast<void*>(neighbour)});
     measure_all(copies);
+    enqueue_beside("nobody", nullptr, copies[2]);
+    enqueue_beside("kernel, event", &by_kernel_and_event, copies[2]);
+    enqueue_beside("kernel, word", &by_kernel_and_word, copies[2]);
     if (neighbour != 0) CU(cuIpcCloseMemHandle(neighbour));
   }
   MPI_Barrier(MPI_COMM_WORLD);

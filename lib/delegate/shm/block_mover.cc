@@ -116,11 +116,12 @@ Code BlockMover::give_ahead(BlockExchange& exchange) {
   return code == kNotYet ? Code::ok : code;
 }
 
-Code BlockMover::claim_chunks(const BlockExchange& exchange, int reader) {
-  if (!exchange.in_cells)
-    return chunks_.claim(exchange.depth * exchange.blocks() * exchange.part, reader);
-  chunks_.claim_cells();
-  return Code::ok;
+Code BlockMover::claim_chunks(BlockExchange& exchange, int reader) {
+  const Count bytes = exchange.depth * exchange.part;
+  exchange.in_turn = exchange.has_root() && chunks_.claim_turn(exchange.giver_of_pair(), bytes);
+  if (exchange.in_cells) chunks_.claim_cells();
+  if (exchange.in_turn || exchange.in_cells) return Code::ok;
+  return chunks_.claim(bytes * exchange.blocks(), reader);
 }
 
 // For a round of what this member gives. Members whose block was over, or is read, are not waited
@@ -143,7 +144,7 @@ Code BlockMover::await_room(const BlockExchange& exchange, Count round) {
 std::byte* BlockMover::chunk_of(const BlockExchange& exchange, int giver, int taker,
                                 Count round) const {
   if (exchange.in_cells) return chunks_.cell_of(giver, round);
-  return chunks_.of(giver) + exchange.chunk_at(round) + exchange.block_for(taker) * exchange.part;
+  return chunks_.of(giver) + exchange.chunk_at(round, taker);
 }
 
 // One round of what this member gives. Uneven blocks have rounds of their own number, or none when

@@ -22,7 +22,7 @@ class BlockMover {
   // What a member gives itself, up to that byte.
   Code move_own(Work& work, Count upto = kAll);
   // `reader`: as of Chunks::claim().
-  Code claim_chunks(const BlockExchange& exchange, int reader);
+  Code claim_chunks(BlockExchange& exchange, int reader);
   // The first round, where it is likely that blocks go in rounds.
   Code give_ahead(BlockExchange& exchange);
   // All of a long call, once it is known which way blocks go.

@@ -16,7 +16,9 @@ constexpr Count kMostPart = 64 << 10;
 
 Chunks::Chunks(Members& members) : members_(members) {
   const std::size_t all = members.geometry().chunk_bytes / kLeastDepth / kCacheLine * kCacheLine;
-  if (members.size() == 2) cell_bytes_ = std::min(all, static_cast<std::size_t>(kMostPart));
+  if (members.size() != 2) return;
+  cell_bytes_ = std::min(all, static_cast<std::size_t>(kMostPart));
+  if (all > cell_bytes_) turn_bytes_ = 4 * cell_bytes_;
 }
 
 // Calls use the chunks in turn, as frames do a lane's ring and for the same reason: what is written
@@ -27,7 +29,7 @@ Code Chunks::claim(Count bytes, int reader) {
   const bool begins_again = from_ + used_ + wanted > ring_bytes();
   if (begins_again)
     if (const Code code = members_.await_end_of_all(last_call_); code != Code::ok) return code;
-  in_cells_ = false;
+  in_cells_ = in_turn_ = false;
   last_call_ = members_.number();
   from_ = begins_again ? 0 : from_ + used_;
   used_ = wanted;
@@ -35,8 +37,25 @@ Code Chunks::claim(Count bytes, int reader) {
   return Code::ok;
 }
 
+// Whoever takes holds it then: nobody else reads or writes there, until it gives. The cell that
+// came last first: more of it is in the cache.
+bool Chunks::claim_turn(int giver, Count bytes) {
+  if (static_cast<std::size_t>(bytes) > turn_bytes_) return false;
+  // Who waits for room in the ring asks again: then nothing may have changed.
+  const int cell =
+      turn_of_[static_cast<std::size_t>(last_turn_)] == giver ? last_turn_ : 1 - last_turn_;
+  int& holder = turn_of_[static_cast<std::size_t>(cell)];
+  if (holder != giver) return false;
+  holder = 1 - giver;
+  last_turn_ = cell;
+  in_turn_ = true;
+  in_cells_ = false;
+  return true;
+}
+
 void Chunks::claim_cells() {
   in_cells_ = true;
+  in_turn_ = false;
   way_ = {};
 }
 
@@ -76,6 +95,7 @@ Chunks::Rounds Chunks::rounds_of(Count bytes, Count pieces, const Kept& kept, bo
 void Chunks::begin_round(Count round, Count depth, Count part) {
   part_ = static_cast<std::size_t>(part);
   way_ = {};
+  if (in_turn_) return;
   // Ranks that share a core share its cache, which serves best. Pages that are new say nothing of
   // the stores.
   const bool is_new = touch(round, depth);

@@ -6,7 +6,9 @@
 //
 // Two members that give to each other do so through cells, which change hands: each gives a round
 // where it took one of the other's two rounds before. What a core has just read lies in its cache,
-// and is written there at once (record 0077).
+// and is written there at once (record 0077). Where one of two gives in a call, it gives all of it
+// in a longer cell, if it holds one because it took there what the other gave it last; else by its
+// chunks (record 0079).
 #pragma once
 
 #include <array>
@@ -42,12 +44,18 @@ class Chunks {
   // For the call under way: so many bytes of each member's; of those who take what we give through
   // them, `reader` says how long that takes.
   Code claim(Count bytes, int reader);
+  // So many bytes for what `giver` alone, of two, gives in this call. False: none of the cells that
+  // it holds has room. All members ask alike.
+  bool claim_turn(int giver, Count bytes);
   // It went through so many rounds.
   void end(Count rounds) {
     rounds_ += static_cast<std::uint64_t>(rounds);
     if (in_cells_) cell_rounds_ += static_cast<std::uint64_t>(rounds);
   }
-  std::byte* of(int member) const { return members_.chunks_of(member) + cells_bytes() + from_; }
+  std::byte* of(int member) const {
+    if (in_turn_) return members_.chunks_of(last_turn_) + 2 * cell_bytes_;
+    return members_.chunks_of(member) + cells_bytes() + from_;
+  }
   // The same where rounds go by cells. Where a giver's round lies in turn:
   void claim_cells();
   std::byte* cell_of(int giver, Count round) const {
@@ -80,7 +88,7 @@ class Chunks {
   void tell(std::atomic<std::uint64_t>& counter, Count rounds);
 
  private:
-  std::size_t cells_bytes() const { return 2 * cell_bytes_; }
+  std::size_t cells_bytes() const { return 2 * cell_bytes_ + turn_bytes_; }
   std::size_t ring_bytes() const { return members_.geometry().chunk_bytes - cells_bytes(); }
   static unsigned told_at(Count round) {
     return kToldBits * static_cast<unsigned>(round % static_cast<Count>(kDepth));
@@ -93,9 +101,13 @@ class Chunks {
   bool touch(Count round, Count depth);
 
   Members& members_;
-  std::size_t cell_bytes_ = 0;     // 0: rounds never go by cells
-  bool in_cells_ = false;          // of this call they do
-  std::uint64_t cell_rounds_ = 0;  // that did in the calls before
+  std::size_t cell_bytes_ = 0;        // 0: rounds never go by cells
+  bool in_cells_ = false;             // of this call they do
+  std::uint64_t cell_rounds_ = 0;     // that did in the calls before
+  std::size_t turn_bytes_ = 0;        // of a longer cell
+  bool in_turn_ = false;              // this call's giver uses one: the last
+  int last_turn_ = 0;                 // by the member in whose chunks it lies
+  std::array<int, 2> turn_of_{0, 1};  // who holds them
   // So many rounds of ours the other must have read before we write to a cell again, by cell; has
   // read for all that we know.
   std::array<std::uint64_t, 4> given_{};

@@ -18,6 +18,7 @@ struct BlockExchange {
   int size, me;
   Count depth = 0;        // rounds kept in the chunks,
   bool in_cells = false;  // or these change hands
+  bool in_turn = false;   // one of two gives, in a cell that it holds
   Count part = 0;         // bytes of a block in a round
   Count rounds = 0;
   Count longest = 0;  // block that goes in rounds or is read, of which all know
@@ -66,6 +67,8 @@ struct BlockExchange {
   }
   bool has_root() const { return !everyone_gives || !everyone_takes; }
   int chooser() const { return has_root() ? call.root : 0; }  // of the way, for all (direct.cc)
+  // Of two members, where there is a root: who gives something away.
+  int giver_of_pair() const { return everyone_gives ? 1 - call.root : call.root; }
   bool gives(int member) const { return everyone_gives || member == call.root; }
   bool takes(int member) const { return everyone_takes || member == call.root; }
   // Whether anybody but this member takes what it gives.
@@ -83,7 +86,10 @@ struct BlockExchange {
   Count part_of(Count round, Count bytes) const {
     return std::clamp<Count>(bytes - round * part, 0, part);
   }
-  Count chunk_at(Count round) const { return round % depth * blocks() * part; }
+  // In a giver's chunks. In a turn's cell there is but one block, which both write in turn.
+  Count chunk_at(Count round, int taker) const {
+    return in_turn ? round % depth * part : (round % depth * blocks() + block_for(taker)) * part;
+  }
 };
 
 }  // namespace tutti::delegate

@@ -127,6 +127,23 @@ class Traveller {
   std::unique_ptr<delegate::TeamRun> run_;
 };
 
+// Both, now the one, now the other.
+void travel(const std::vector<Next>& plan, unsigned seed, BlockReads single_copy) {
+  std::mt19937 random(seed);
+  Members members(2);
+  auto teams = members.team(single_copy);
+  prove(teams);
+  std::array<Traveller, 2> both{Traveller{*teams[0], 0, plan, seed},
+                                Traveller{*teams[1], 1, plan, seed}};
+  for (int turns = 0; !both[0].is_over() || !both[1].is_over(); ++turns) {
+    INFO("seed " << seed << ", reads " << static_cast<int>(single_copy));
+    REQUIRE(turns < kMostSteps);
+    Traveller& one = both[random() % 2];
+    for (unsigned steps = random() % 2 == 0 ? 1 : 1000; steps > 0 && !one.is_over(); --steps)
+      if (!one.step()) break;
+  }
+}
+
 }  // namespace
 
 TEST_CASE("who gives to a member that gives nothing waits until it has read", "[delegate][cells]") {
@@ -207,9 +224,6 @@ TEST_CASE("two members that are calls apart agree on what lies where", "[delegat
   for (const BlockReads single_copy : {BlockReads::off, BlockReads::judged, BlockReads::on})
     for (const unsigned seed : seeds(30)) {
       std::mt19937 random(seed);
-      Members members(2);
-      auto teams = members.team(single_copy);
-      prove(teams);
       const auto draw = [&random] {
         constexpr std::array<Count, 6> kCounts{10, 700, 3'000, 16'384, 50'000, 160'000};
         return Next{kServed[random() % std::size(kServed)],
@@ -221,14 +235,25 @@ TEST_CASE("two members that are calls apart agree on what lies where", "[delegat
       // The same again, in which it shows what was kept from the ones before.
       for (std::size_t i = 1; i < plan.size(); ++i)
         if (random() % 2 == 0) plan[i] = plan[i - 1];
-      std::array<Traveller, 2> both{Traveller{*teams[0], 0, plan, seed},
-                                    Traveller{*teams[1], 1, plan, seed}};
-      for (int turns = 0; !both[0].is_over() || !both[1].is_over(); ++turns) {
-        INFO("seed " << seed << ", reads " << static_cast<int>(single_copy));
-        REQUIRE(turns < kMostSteps);
-        Traveller& one = both[random() % 2];
-        for (unsigned steps = random() % 2 == 0 ? 1 : 1000; steps > 0 && !one.is_over(); --steps)
-          if (!one.step()) break;
-      }
+      travel(plan, seed, single_copy);
     }
+}
+
+// The giver has a cell, or none; and where it has none it may have to wait for room in its chunks,
+// which the other does not.
+TEST_CASE("of two that give in turn both know who holds what", "[delegate][cells]") {
+  for (const unsigned seed : seeds(30)) {
+    std::mt19937 random(seed);
+    const auto draw = [&random] {
+      constexpr Collective kOneWay[] = {Collective::bcast,    Collective::gather,
+                                        Collective::scatter,  Collective::gatherv,
+                                        Collective::scatterv, Collective::allgather};
+      constexpr std::array<Count, 4> kCounts{3'000, 16'384, 60'000, 160'000};
+      return Next{kOneWay[random() % std::size(kOneWay)], kCounts[random() % kCounts.size()],
+                  static_cast<int>(random() % 2)};
+    };
+    std::vector<Next> plan(60);
+    std::ranges::generate(plan, draw);
+    travel(plan, seed, BlockReads::off);
+  }
 }

@@ -51,7 +51,7 @@ class Places {
     const char* what = "its beginning";
   };
   void tell() {
-    constexpr auto kLong = std::chrono::seconds(12);
+    constexpr auto kLong = std::chrono::seconds(8);
     std::unique_lock hold(mutex_);
     for (unsigned long long seen = moves_;
          !ends_.wait_for(hold, kLong, [this] { return is_over_; }); seen = moves_)
@@ -61,8 +61,10 @@ class Places {
                      "%d, %s; that of the stream in round %d, %s\n",
                      rank, places_[first].round, places_[first].what, places_[second].round,
                      places_[second].what, places_[in_stream].round, places_[in_stream].what);
+        hold.unlock();  // whoever goes on now shall not wait for us
         std::this_thread::sleep_for(std::chrono::seconds(rank));  // one rank after the other
         gpu::print_stacks();
+        hold.lock();
       }
   }
 

@@ -65,8 +65,8 @@ static_assert(kNoData > kUntimed && kToldBits * kDepth <= 64);
 enum class Reads : std::uint32_t { unknown, yes, no };
 
 // From when a member had heard all that it was to hear in that call until it was through, by the
-// host's clock; nothing is said where `ended` is 0. A call's span is written over kSpans calls
-// later at the earliest, so never while the half of those is looked at (DirectReads::judge_turns).
+// host's clock. A call's span is written over kSpans calls later at the earliest, so never while
+// the half of those is looked at (DirectReads::judge_turns).
 inline constexpr std::size_t kSpans = 2 * kEntries;
 struct Span {
   std::atomic<std::uint64_t> number;  // of the call; written last

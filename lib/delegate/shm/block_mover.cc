@@ -1,7 +1,8 @@
 // How blocks are moved. In rounds: a round carries the same part of every block. Round k overwrites
 // the one `depth` rounds before when all who take have counted that in `read`; in cells, the own
-// one four rounds before, and the other's two before, which was taken here (chunks.h). What a
-// member gives itself does not travel: it is moved beside what is given to the others.
+// one four rounds before, and the other's two before, which was taken here; in a turn's cell, what
+// was taken here in an earlier call (chunks.h). What a member gives itself does not travel: it is
+// moved beside what is given to the others.
 #include "delegate/shm/block_mover.h"
 
 #include <algorithm>
@@ -116,12 +117,27 @@ Code BlockMover::give_ahead(BlockExchange& exchange) {
   return code == kNotYet ? Code::ok : code;
 }
 
-Code BlockMover::claim_chunks(BlockExchange& exchange, int reader) {
-  const Count bytes = exchange.depth * exchange.part;
-  exchange.in_turn = exchange.has_root() && chunks_.claim_turn(exchange.giver_of_pair(), bytes);
-  if (exchange.in_cells) chunks_.claim_cells();
-  if (exchange.in_turn || exchange.in_cells) return Code::ok;
-  return chunks_.claim(bytes * exchange.blocks(), reader);
+Code BlockMover::claim_chunks(const BlockExchange& exchange, int reader) {
+  if (!exchange.in_cells)
+    return chunks_.claim(exchange.depth * exchange.blocks() * exchange.part, reader);
+  chunks_.claim_cells();
+  return Code::ok;
+}
+
+std::uint64_t BlockMover::say_turn(BlockExchange& exchange) {
+  if (!exchange.has_root() || !exchange.gives_away()) return 0;
+  const std::optional<int> cell = chunks_.give_turn(exchange.depth * exchange.part);
+  exchange.in_turn = cell.has_value();
+  if (!cell) return 0;
+  return kInTurn | (*cell == 1 ? kSecondTurn : 0);
+}
+
+void BlockMover::hear_turn(BlockExchange& exchange) {
+  if (size_ != 2 || !exchange.has_root() || exchange.gives_away()) return;
+  const std::uint64_t word = members_.entry(1 - me_).word;
+  exchange.in_turn = (word & kInTurn) != 0;
+  if (exchange.in_turn)
+    chunks_.take_turn((word & kSecondTurn) != 0 ? 1 : 0, exchange.depth * exchange.part);
 }
 
 // For a round of what this member gives. Members whose block was over, or is read, are not waited

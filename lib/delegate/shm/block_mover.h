@@ -22,7 +22,10 @@ class BlockMover {
   // What a member gives itself, up to that byte.
   Code move_own(Work& work, Count upto = kAll);
   // `reader`: as of Chunks::claim().
-  Code claim_chunks(BlockExchange& exchange, int reader);
+  Code claim_chunks(const BlockExchange& exchange, int reader);
+  // Of two, of whom one gives: that one's word on where its rounds lie, and who has heard it.
+  std::uint64_t say_turn(BlockExchange& exchange);
+  void hear_turn(BlockExchange& exchange);
   // The first round, where it is likely that blocks go in rounds.
   Code give_ahead(BlockExchange& exchange);
   // All of a long call, once it is known which way blocks go.

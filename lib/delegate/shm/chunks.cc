@@ -2,6 +2,7 @@
 #include "delegate/shm/chunks.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tutti::delegate {
 namespace {
@@ -18,7 +19,9 @@ Chunks::Chunks(Members& members) : members_(members) {
   const std::size_t all = members.geometry().chunk_bytes / kLeastDepth / kCacheLine * kCacheLine;
   if (members.size() != 2) return;
   cell_bytes_ = std::min(all, static_cast<std::size_t>(kMostPart));
-  if (all > cell_bytes_) turn_bytes_ = 4 * cell_bytes_;
+  if (all <= cell_bytes_) return;
+  turn_bytes_ = 4 * cell_bytes_;
+  holds_turn_[static_cast<std::size_t>(members.me())] = true;
 }
 
 // Calls use the chunks in turn, as frames do a lane's ring and for the same reason: what is written
@@ -37,20 +40,22 @@ Code Chunks::claim(Count bytes, int reader) {
   return Code::ok;
 }
 
-// Whoever takes holds it then: nobody else reads or writes there, until it gives. The cell that
-// came last first: more of it is in the cache.
-bool Chunks::claim_turn(int giver, Count bytes) {
-  if (static_cast<std::size_t>(bytes) > turn_bytes_) return false;
-  // Who waits for room in the ring asks again: then nothing may have changed.
-  const int cell =
-      turn_of_[static_cast<std::size_t>(last_turn_)] == giver ? last_turn_ : 1 - last_turn_;
-  int& holder = turn_of_[static_cast<std::size_t>(cell)];
-  if (holder != giver) return false;
-  holder = 1 - giver;
+// Nobody else reads or writes there. The cell that came last first: more of it is in the cache.
+std::optional<int> Chunks::give_turn(Count bytes) {
+  if (static_cast<std::size_t>(bytes) > turn_bytes_) return std::nullopt;
+  const int cell = holds_turn_[static_cast<std::size_t>(last_turn_)] ? last_turn_ : 1 - last_turn_;
+  if (!std::exchange(holds_turn_[static_cast<std::size_t>(cell)], false)) return std::nullopt;
   last_turn_ = cell;
   in_turn_ = true;
-  in_cells_ = false;
-  return true;
+  return cell;
+}
+
+// It gives there in a later call, when it has ended this one.
+void Chunks::take_turn(int cell, Count bytes) {
+  if (static_cast<std::size_t>(bytes) > turn_bytes_) return;  // said by a rank that runs wild
+  holds_turn_[static_cast<std::size_t>(cell)] = true;
+  last_turn_ = cell;
+  in_turn_ = true;
 }
 
 void Chunks::claim_cells() {

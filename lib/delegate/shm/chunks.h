@@ -6,13 +6,14 @@
 //
 // Two members that give to each other do so through cells, which change hands: each gives a round
 // where it took one of the other's two rounds before. What a core has just read lies in its cache,
-// and is written there at once (record 0077). Where one of two gives in a call, it gives all of it
-// in a longer cell, if it holds one because it took there what the other gave it last; else by its
-// chunks (record 0079).
+// and is written there at once (record 0077). Where one of two gives in a call, its rounds lie in a
+// longer cell, if it holds one because it took there what the other gave it; else in its chunks. It
+// says so, and whoever hears that holds the cell from then on (record 0079).
 #pragma once
 
 #include <array>
 #include <limits>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/pace.h"
@@ -44,9 +45,11 @@ class Chunks {
   // For the call under way: so many bytes of each member's; of those who take what we give through
   // them, `reader` says how long that takes.
   Code claim(Count bytes, int reader);
-  // So many bytes for what `giver` alone, of two, gives in this call. False: none of the cells that
-  // it holds has room. All members ask alike.
-  bool claim_turn(int giver, Count bytes);
+  // For so many bytes of the rounds that this member alone, of two, gives in this call: a cell of
+  // its, which is the other's then. Nothing: it holds none, or they are too many.
+  std::optional<int> give_turn(Count bytes);
+  // The other has said that its rounds lie there.
+  void take_turn(int cell, Count bytes);
   // It went through so many rounds.
   void end(Count rounds) {
     rounds_ += static_cast<std::uint64_t>(rounds);
@@ -104,10 +107,10 @@ class Chunks {
   std::size_t cell_bytes_ = 0;        // 0: rounds never go by cells
   bool in_cells_ = false;             // of this call they do
   std::uint64_t cell_rounds_ = 0;     // that did in the calls before
-  std::size_t turn_bytes_ = 0;        // of a longer cell
-  bool in_turn_ = false;              // this call's giver uses one: the last
-  int last_turn_ = 0;                 // by the member in whose chunks it lies
-  std::array<int, 2> turn_of_{0, 1};  // who holds them
+  std::size_t turn_bytes_ = 0;        // of a longer cell, one in each member's chunks
+  bool in_turn_ = false;              // this call's rounds lie in one,
+  int last_turn_ = 0;                 // which is the latest
+  std::array<bool, 2> holds_turn_{};  // this member
   // So many rounds of ours the other must have read before we write to a cell again, by cell; has
   // read for all that we know.
   std::array<std::uint64_t, 4> given_{};

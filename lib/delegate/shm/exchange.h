@@ -18,7 +18,7 @@ struct BlockExchange {
   int size, me;
   Count depth = 0;        // rounds kept in the chunks,
   bool in_cells = false;  // or these change hands
-  bool in_turn = false;   // one of two gives, in a cell that it holds
+  bool in_turn = false;   // one of two gives, in a cell that it held
   Count part = 0;         // bytes of a block in a round
   Count rounds = 0;
   Count longest = 0;  // block that goes in rounds or is read, of which all know
@@ -67,8 +67,6 @@ struct BlockExchange {
   }
   bool has_root() const { return !everyone_gives || !everyone_takes; }
   int chooser() const { return has_root() ? call.root : 0; }  // of the way, for all (direct.cc)
-  // Of two members, where there is a root: who gives something away.
-  int giver_of_pair() const { return everyone_gives ? 1 - call.root : call.root; }
   bool gives(int member) const { return everyone_gives || member == call.root; }
   bool takes(int member) const { return everyone_takes || member == call.root; }
   // Whether anybody but this member takes what it gives.

@@ -13,12 +13,14 @@
 namespace tutti::delegate {
 
 // In an entry's word, besides sizes. It goes through the chunks; or is read where it lies, if that
-// is chosen; that is chosen; all say what it takes.
+// is chosen; that is chosen; all say what it takes. Its rounds lie in a turn's cell; the second.
 inline constexpr std::uint64_t kInRounds = std::uint64_t{1} << 63, kReadable = kInRounds >> 1,
-                               kDirect = kInRounds >> 2, kTimed = kInRounds >> 3;
+                               kDirect = kInRounds >> 2, kTimed = kInRounds >> 3,
+                               kInTurn = kInRounds >> 4, kSecondTurn = kInRounds >> 5;
 
 inline Count size_in(std::uint64_t word) {
-  return static_cast<Count>(word & ~(kInRounds | kReadable | kDirect | kTimed));
+  return static_cast<Count>(word &
+                            ~(kInRounds | kReadable | kDirect | kTimed | kInTurn | kSecondTurn));
 }
 
 class GiverEntry {

@@ -8,7 +8,8 @@
 //     not heard counts the calls that it has ended in `done`. claim_entry() asks in that order.
 //   - Chunks are used again after a fixed number of rounds within a call, by counters of that
 //     protocol. Calls use them one behind the other, and begin again only when `done` says that
-//     all calls before are over (chunks.h). Cells go on from call to call (Chunks::begin_cell).
+//     all calls before are over (chunks.h). Cells go on from call to call (Chunks::begin_cell,
+//     Chunks::give_turn).
 //
 // Nothing waits here but wait_long(): who has to wait is told kNotYet, and asks again.
 #pragma once

@@ -14,6 +14,7 @@ class MoveLong final : public TeamForm {
 
  private:
   Code come(Work& work);
+  Code speak(Work& work);
 
   Chunks& chunks_;
   BlockMover& mover_;
@@ -39,12 +40,9 @@ Code MoveLong::come(Work& work) {
         mover_.claim_chunks(exchange, is_for_root ? exchange.call.root : (me_ + 1) % size_);
     if (claimed != Code::ok) return claimed;
     direct_.prove_reading(exchange);
-    if (exchange.gives(me_)) {
-      members_.entry(me_).word = direct_.say_way(exchange, exchange.longest);
-      members_.publish(work.call.fingerprint);
-    }
+    const Code spoken = speak(work);
     work.has_spoken = true;
-    if (const Code code = mover_.give_ahead(exchange); code != Code::ok) return code;
+    if (spoken != Code::ok) return spoken;
   }
   if (exchange.ahead > 0 || !exchange.gives_away()) {  // nobody waits for it
     const Count upto = exchange.ahead > 0 ? exchange.part : BlockMover::kAll;
@@ -57,8 +55,23 @@ Code MoveLong::come(Work& work) {
   }
   work.has_heard = true;
   work.member = 0;
+  mover_.hear_turn(exchange);
   direct_.hear_way(exchange);
   return Code::ok;
+}
+
+// What is given ahead in a turn's cell is there before that is said: who has heard it may have no
+// use for it, as it reads the blocks where they lie, and give there itself in the next call.
+Code MoveLong::speak(Work& work) {
+  BlockExchange& exchange = *work.exchange;
+  if (exchange.gives(me_)) {
+    members_.entry(me_).word =
+        direct_.say_way(exchange, exchange.longest) | mover_.say_turn(exchange);
+    if (exchange.in_turn)
+      if (const Code code = mover_.give_ahead(exchange); code != Code::ok) return code;
+    members_.publish(work.call.fingerprint);
+  }
+  return exchange.in_turn ? Code::ok : mover_.give_ahead(exchange);
 }
 
 }  // namespace

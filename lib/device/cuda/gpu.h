@@ -143,7 +143,6 @@ class Gpu final : public types::Device {
   Result<bool> move_by_table(Step& step, const RunTables::Table* table, const types::Buffer& buffer,
                              std::byte* packed, bool packs, types::Count bytes);
   Result<void> move(const Step& step, void* to, const void* from, types::Count bytes);
-  bool are_streams_under_way() const;
   const RunTables::Table* make_table(const types::Datatype& type, CUstream stream);
   Result<bool> take_chunk(Step& step, std::size_t place);
   Result<void> open_staging();

@@ -15,7 +15,8 @@ class Rest {
   }
   Rest(const Rest&) = delete;
   Rest& operator=(const Rest&) = delete;
-  explicit operator bool() const { return holds_; }  // false: some are under way
+  // False: some are under way, or rest already for somebody else.
+  explicit operator bool() const { return holds_; }
 
  private:
   types::Enqueued* const enqueued_;

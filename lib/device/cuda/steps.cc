@@ -88,10 +88,6 @@ Result<bool> Gpu::take_chunk(Step& step, std::size_t place) {
   return step.chunks[place] != nullptr;
 }
 
-bool Gpu::are_streams_under_way() const {
-  return driver_.enqueued != nullptr && driver_.enqueued->is_under_way();
-}
-
 // Copies of all streams share few queues of the hardware, whatever their priority: behind a user's,
 // which waits for a call of ours, ours would wait for ever. A kernel of ours does not.
 Result<void> Gpu::move(const Step& step, void* to, const void* from, Count bytes) {

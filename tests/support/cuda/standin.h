@@ -8,9 +8,7 @@
 //   STANDIN_CUDA_DEVICES=2         how many GPUs
 //   CUDA_VISIBLE_DEVICES=1,0       which of them this process sees, and how it counts them
 //   STANDIN_CUDA_DELAY_US=50       each piece of work starts up to so much late
-//   STANDIN_CUDA_CALL_US=300       who gives a stream work gets into the driver up to so much
-//   later, as
-//                                  where many threads call
+//   STANDIN_CUDA_CALL_US=300       who copies, launches or records gets in up to so much later
 //   STANDIN_CUDA_US_PER_MIB=1000   a copy to or from the host takes so long beside that
 //   STANDIN_CUDA_WITHIN_US=1000    a copy within GPUs takes so long beside that, as where processes
 //                                  take turns on one

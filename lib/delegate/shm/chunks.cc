@@ -50,10 +50,11 @@ std::optional<int> Chunks::give_turn(Count bytes) {
   return cell;
 }
 
-// It gives there in a later call, when it has ended this one.
+// It gives there in a later call, when it has ended this one; not where the other is in another
+// call, and may write there for longer.
 void Chunks::take_turn(int cell, Count bytes) {
   if (static_cast<std::size_t>(bytes) > turn_bytes_) return;  // said by a rank that runs wild
-  holds_turn_[static_cast<std::size_t>(cell)] = true;
+  if (!members_.do_calls_differ()) holds_turn_[static_cast<std::size_t>(cell)] = true;
   last_turn_ = cell;
   in_turn_ = true;
 }

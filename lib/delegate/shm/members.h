@@ -35,8 +35,9 @@ class Members : public TeamArea {
     differs_ = false;
   }
   std::uint64_t number() const { return number_; }
-  void end_call();                             // says that we have read all there was for us
-  void all_entered() { past_ = number_ - 1; }  // everybody was heard in this call
+  bool do_calls_differ() const { return differs_; }  // so far as was heard
+  void end_call();                                   // says that we have read all there was for us
+  void all_entered() { past_ = number_ - 1; }        // everybody was heard in this call
   // Everybody has given and heard everybody, and the entries are not asked for again in this call.
   // Each is written next by who has read it, where there are two (record 0077); not where their
   // calls differ, or might, as in the other's they might not.

@@ -2,7 +2,6 @@
 // debugger.
 #pragma once
 
-#include <dirent.h>
 #include <execinfo.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -10,9 +9,8 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <iterator>
-#include <string>
-#include <vector>
 
 namespace gpu {
 
@@ -42,13 +40,8 @@ inline void prepare_stacks() {
 
 // Of all threads but the caller's, one after the other.
 inline void print_stacks() {
-  DIR* const folder = ::opendir("/proc/self/task");
-  if (folder == nullptr) return;
-  std::vector<long> threads;
-  while (const dirent* const each = ::readdir(folder))
-    if (each->d_name[0] != '.') threads.push_back(std::atol(each->d_name));
-  ::closedir(folder);
-  for (const long thread : threads) {
+  for (const auto& each : std::filesystem::directory_iterator("/proc/self/task")) {
+    const long thread = std::atol(each.path().filename().c_str());
     if (thread == ::syscall(SYS_gettid)) continue;
     ::syscall(SYS_tgkill, ::getpid(), thread, stack_signal());
     ::usleep(20'000);

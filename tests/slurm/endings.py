@@ -25,6 +25,13 @@ def number_of(suite, job_name):
     return wait_until(lambda: suite.cluster.run("squeue", "-h", "-n", job_name, "-o", "%i").stdout.strip(), "the job")
 
 
+def heard_usr1(suite, job, number):
+    """Signalled again each time: a node that has not resumed its step yet drops a signal."""
+    suite.cluster.run("scancel", "-s", "USR1", number)
+    time.sleep(1)
+    return all_said("heard SIGUSR1")(job.said()) or job.process.poll() is not None
+
+
 def suspended(suite):
     job = suite.start_salloc("-N2 --ntasks-per-node=2 -J held", suite.prun, sys.executable, CHECKPOINT)
     wait_until(lambda: all_said("runs")(job.said()), "all ranks")
@@ -34,9 +41,7 @@ def suspended(suite):
     wait_until(lambda: slurm("squeue", "-h", "-j", number, "-o", "%T").stdout.strip() == "SUSPENDED", "its suspension")
     time.sleep(LONGER_THAN_A_SILENCE_S)
     slurm("scontrol", "resume", number)
-    slurm("scancel", "-s", "USR1", number)
-    heard = lambda: all_said("heard SIGUSR1")(job.said()) or job.process.poll() is not None
-    wait_until(heard, "the ranks that go on")
+    wait_until(lambda: heard_usr1(suite, job, number), "the ranks that go on")
     slurm("scancel", "-s", "USR2", number)
     suite.check("a job that was suspended", Done(job.wait(), job.said()), 0, *lines("ends by SIGUSR2"),
                 without=["was lost"])

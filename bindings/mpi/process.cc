@@ -159,7 +159,11 @@ Result<void> make_world(function::Number called, world::ThreadLevel level) {
 Result<void> open_world(function::Number called, world::ThreadLevel level) {
   if (is_forked()) return fail(Code::other, why_not_running());
   const std::scoped_lock hold(lock());
-  if (world_owner() == nullptr) TUTTI_DO(make_world(called, level));
+  if (world_owner() == nullptr) {
+    TUTTI_DO(make_world(called, level));
+  } else if (g_users == 0) {
+    TUTTI_DO(world_owner()->resume());
+  }
   // release: partner is the acquire in Call; other threads may be in MPI already.
   if (process.world == nullptr)
     std::atomic_ref(process.world).store(world_owner().get(), std::memory_order_release);

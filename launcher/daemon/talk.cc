@@ -193,6 +193,9 @@ void Ranks::hear(RankProcess& rank, pid_t sender, const wireup::RankMessage& hea
     case RankSays::finalized:
       rank.finalized = true;
       break;
+    case RankSays::resumed:
+      if (rank.program == sender) rank.finalized = false;  // else another program is the rank now
+      break;
     case RankSays::lost_peer:
       rank.lost_peer = true;
       break;

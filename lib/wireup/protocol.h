@@ -54,6 +54,7 @@ enum class RankSays : std::uint32_t {
   // As abort, and not the cause: this rank failed because another one did, which says why.
   abort_after = 11,
   lost_peer = 12,  // another rank is lost to this one, whose own failure may follow from that
+  resumed = 13,    // opens a session after it said finalized: its exit is a failure again
 };
 
 struct RankMessage {

@@ -129,6 +129,12 @@ class PrunClient final : public Wireup {
     return say(RankSays::finalized, 0, {});
   }
 
+  Result<void> resumed() override {
+    segment_->local(static_cast<std::uint32_t>(local_rank_))
+        .state.store(static_cast<std::uint32_t>(RankState::running), std::memory_order_release);
+    return say(RankSays::resumed, 0, {});
+  }
+
   // A daemon that does not hear it ends this rank.
   void lost_peer() override { (void)say(RankSays::lost_peer, 0, {}); }
 

@@ -179,6 +179,13 @@ void World::settle() {
   leave();
 }
 
+Result<void> World::resume() {
+  if (end_ != End::told) return {};
+  TUTTI_DO(wireup_->resumed());
+  end_ = End::early;
+  return {};
+}
+
 Result<void> World::say_finalized() {
   if (std::exchange(end_, End::told) == End::told) return {};
   return wireup_->finalized();

@@ -94,6 +94,8 @@ class World {
   Result<void> finish(bool is_last, comm::Reason& why);
   // Nobody uses MPI for now: waits until our messages are with their receivers.
   void settle();
+  // Somebody uses it again: the launcher is told so if it was told of an end.
+  Result<void> resume();
 
  private:
   World(std::unique_ptr<wireup::Wireup> wireup, const Knobs& knobs, ThreadLevel level);

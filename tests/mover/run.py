@@ -29,7 +29,7 @@ SLOW = ["itself", "overtaken", "long_ways", "long_blocks"]  # with --long
 PAIRS = ["long_ways"]  # even numbers of ranks
 WORDS = {"levels": ["-x", "TUTTI_RANKS_PER_CACHE=2"]}  # for prun
 WITHOUT_RANKS = {
-    "abort": "ends the job", "exits": "the same", "closed_library": "the same", "fatal": "ends the job", "too_much": "ends the job", "few_files": "its own limit is one of files", "short_of_memory": "its own limit ends other ranks' calls, too", "no_memory": "the mover's own allocations would fail",
+    "abort": "ends the job", "exits": "the same", "late_session": "the same", "closed_library": "the same", "fatal": "ends the job", "too_much": "ends the job", "few_files": "its own limit is one of files", "short_of_memory": "its own limit ends other ranks' calls, too", "no_memory": "the mover's own allocations would fail",
     "dead_member": "a script kills a rank, and counts",
     "late_taker": "a script opens its FIFO", "forked": "a driver's context is the parent's", "share": "no program of MPI's", "two_threads": "is told on purpose that it is wrong", "shared_cores": "has no buffers",
     "stale_handles": "frees a request twice: the mover keeps one that receives until its data are there",

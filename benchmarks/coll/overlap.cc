@@ -60,6 +60,8 @@ class Overlap final : public bench::Case {
     double speed = 1;  // seconds of the loop; the least of some
     for (std::size_t i = 0; i < kAloneRuns; ++i) speed = std::min(speed, turn(kTurns));
     turns_ = std::lround(length / speed * static_cast<double>(kTurns));
+  }
+  void warmed() override {
     alone_.clear();
     computing_.clear();
     both_.clear();

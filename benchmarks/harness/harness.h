@@ -35,6 +35,7 @@ class Case {
   virtual const char* default_sizes() const { return "8:64M"; }
   virtual void prepare(std::size_t bytes) = 0;
   virtual void run(long iteration) = 0;
+  virtual void warmed() {}  // what runs have found out so far does not count
   // As a program does that computes between calls: writes all buffers anew, with the same values.
   virtual void touch() {}
   // Runs once more on fresh data and compares every byte; true when all are right here.

@@ -16,8 +16,9 @@ namespace bench {
 namespace {
 
 constexpr double kSampleTime = 0.5e-3;
-constexpr double kWarmUpTime = 2e-3;  // of the runs whose time counts
-constexpr long kWarmUpRuns = 60;
+constexpr double kTimedTime = 2e-3;  // of the runs of a warm-up whose time counts
+constexpr double kWarmUpTime = 20e-3;
+constexpr long kWarmUpRuns = 120;
 constexpr long kMostRuns = 1 << 16;
 
 double slowest(double mine) {
@@ -47,21 +48,23 @@ double cold_time_of(Case& what, long runs) {
 }
 
 // Seconds of one run, once connections, caches and buffers are warm, and a library that tries its
-// ways while it works has tried them: at least so many runs and a fifth of the time of the samples,
-// but not more than five times that. The least of several: a rank that lost its core for a moment
-// must not make the samples short.
-double warm_up(Case& what, double min_time) {
-  double per_run = slowest(time_of(what, 1)), spent = 0;
-  long done = 0;
+// ways while it works has tried them: after so many runs, and so long, but not more than five times
+// as long as is measured. The least of several: a rank that lost its core for a moment must not
+// make the samples short.
+double warm_up(Case& what, const Options& options) {
+  const auto time = options.is_cold ? &cold_time_of : &time_of;
+  double per_run = slowest(time(what, 1)), spent = per_run;
+  long done = 1;
   for (long runs = 1; runs < kMostRuns; runs *= 2) {
-    const double time = slowest(time_of(what, runs));
-    per_run = std::min(per_run, time / static_cast<double>(runs));
-    spent += time;
+    const double taken = slowest(time(what, runs));
+    per_run = std::min(per_run, taken / static_cast<double>(runs));
+    spent += taken;
     done += runs;
-    const bool is_timed = per_run * static_cast<double>(runs) > kWarmUpTime;
-    const bool is_warm = done >= kWarmUpRuns && spent > min_time / 5;
-    if (is_timed && (is_warm || spent > 5 * min_time)) break;
+    const bool is_warm = done >= kWarmUpRuns && spent > kWarmUpTime;
+    const bool is_timed = per_run * static_cast<double>(runs) > kTimedTime;
+    if ((is_warm && is_timed) || spent + 2 * taken > 5 * options.min_time) break;
   }
+  what.warmed();
   return std::max(per_run, 1e-9);
 }
 
@@ -69,7 +72,7 @@ Point measure_size(Case& what, std::size_t bytes, const Options& options) {
   Point point;
   point.bytes = bytes;
   what.prepare(bytes);
-  const double per_run = warm_up(what, options.min_time);
+  const double per_run = warm_up(what, options);
   point.iterations = std::clamp(std::lround(kSampleTime / per_run), 1L, kMostRuns);
   const double per_sample = per_run * static_cast<double>(point.iterations);
   const double fewest = per_sample > 0.05 ? 3 : 9;

@@ -162,7 +162,7 @@ Result<void> open_world(function::Number called, world::ThreadLevel level) {
   if (world_owner() == nullptr) {
     TUTTI_DO(make_world(called, level));
   } else if (g_users == 0) {
-    TUTTI_DO(world_owner()->resume());
+    world_owner()->resume();
   }
   // release: partner is the acquire in Call; other threads may be in MPI already.
   if (process.world == nullptr)
@@ -174,14 +174,15 @@ Result<void> open_world(function::Number called, world::ThreadLevel level) {
 
 // Seeing messages off lets other threads in, which may want the lock: not under it. Who opens a
 // session meanwhile uses the same world, and may have closed it again.
-void close_world() {
+Result<void> close_world() {
   drain_streams();
   for (int seen = -1;;) {
     {
       const std::scoped_lock hold(lock());
       if (g_users > 1 || seen == g_newcomers) {
-        if (--g_users == 0) process.world = nullptr;
-        return;
+        if (--g_users > 0) return {};
+        process.world = nullptr;
+        return world_owner()->tell_end();
       }
       seen = g_newcomers;
     }
@@ -214,8 +215,8 @@ Result<void> end_world_model(comm::Reason& why) {
   const Result<void> ended = process.world->finish(has_no_sessions(), why);
   // release: partner is the acquire in MPI_Finalized.
   process.phase.store(ProcessPhase::finalized, std::memory_order_release);
-  close_world();
-  return ended;
+  const Result<void> closed = close_world();
+  return ended ? closed : ended;
 }
 
 world::World* any_world() {

@@ -191,10 +191,9 @@ void Ranks::hear(RankProcess& rank, pid_t sender, const wireup::RankMessage& hea
       if (!std::exchange(any_joined_, true)) watch_for_standstill();
       break;
     case RankSays::finalized:
-      rank.finalized = true;
-      break;
-    case RankSays::resumed:
-      if (rank.program == sender) rank.finalized = false;  // else another program is the rank now
+    case RankSays::resumed:  // of another program than is the rank now it says nothing
+      if (rank.program == sender)
+        rank.finalized = static_cast<RankSays>(head.says) == RankSays::finalized;
       break;
     case RankSays::lost_peer:
       rank.lost_peer = true;

@@ -54,8 +54,8 @@ RankVerdict judge(const control::RankEnded& report, const std::string& host) {
   if (report.joined && !report.finalized)
     return {status::of(status::ExitStatus::not_finalized),
             who +
-                " ended with status 0 between MPI_Init and MPI_Finalize; the others would wait "
-                "for it for ever"};
+                " ended with status 0 between MPI_Init and MPI_Finalize, or in a session; the "
+                "others would wait for it for ever"};
   return {};
 }
 

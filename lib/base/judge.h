@@ -15,8 +15,6 @@
 //   kTrialAtMost     After twenty turns it is over all the same, and then it decides nothing.
 //   kSettling        Its first seven figures do not count: so long it takes until caches hold no
 //                    more what the kept way left there (of blocks of 16 MiB; record 0076).
-//   kFirst,          When all of its first four figures are a third more than the kept way's
-//   kHopeless        middle one, it is over and lost: nothing that settles is as slow as that.
 //   kWorthwhile      The middle figure of its last three is held against the middle one of the
 //                    kept way's last five, and it has won if it is 15 % less.
 //   kBetween         Five turns of the kept way later (and as many more as its figures came late)
@@ -56,14 +54,13 @@ class Judge {
   static constexpr std::uint32_t kNew = 4, kFew = 3;          // turns: uncounted, counted
   static constexpr std::uint32_t kTrial = 10, kSettling = 7;  // figures of a trial, the uncounted
   static constexpr std::uint32_t kTrialAtMost = 2 * kTrial;   // its turns
-  static constexpr std::uint32_t kFirst = 4;                  // its figures until a look at them
   static constexpr std::uint32_t kAgree = 2, kBetween = 5;    // trials, turns from one to the next
   static constexpr std::uint32_t kTryAgainAfter = 64 * kAgree * kTrial;
   static constexpr std::uint32_t kTryAgainAtMost = 16 * kTryAgainAfter;
   // Turns of the kept way before a trial that are asked about: what it is held against, twice, as
   // figures may be lost.
   static constexpr std::uint32_t kAsked = 10;
-  static constexpr double kWorthwhile = 0.85, kHopeless = 4.0 / 3;
+  static constexpr double kWorthwhile = 0.85;
 
   explicit Judge(unsigned expected = 0, std::uint32_t uncounted = kNew)
       : until_trial_(std::max(uncounted, kNew) + kFew), kept_(expected) {}
@@ -105,10 +102,9 @@ class Judge {
       return;
     }
     if (trial_ == 0) return;  // of a trial that is over
-    if (++told_ == kSettling + 1) figures_[way].clear();
-    figures_[way].add(figure);
-    if (told_ < kTrial && !(told_ == kFirst && is_hopeless())) return;
-    const std::uint32_t owed = trial_ - told_;  // figures of it that may come yet
+    if (++told_ > kSettling) figures_[way].add(figure);
+    if (told_ < kTrial) return;
+    const std::uint32_t owed = trial_ - kTrial;  // figures of it that may come yet
     end_trial();
     decide();
     until_trial_ += owed;
@@ -126,9 +122,6 @@ class Judge {
       known_ = std::min(known_ + 1, last_.size());
     }
     bool are_few() const { return known_ < kFew; }
-    std::uint32_t least() const {
-      return *std::min_element(last_.begin(), last_.begin() + static_cast<std::ptrdiff_t>(known_));
-    }
     double middle() const {
       if (known_ == 0) return 0;
       auto sorted = last_;
@@ -141,9 +134,6 @@ class Judge {
     std::size_t at_ = 0, known_ = 0;
   };
 
-  bool is_hopeless() const {
-    return figures_[1 - kept_].least() > kHopeless * figures_[kept_].middle();
-  }
   void end_trial() { trial_ = told_ = 0; }
 
   void decide() {

@@ -129,10 +129,12 @@ class PrunClient final : public Wireup {
     return say(RankSays::finalized, 0, {});
   }
 
-  Result<void> resumed() override {
+  bool can_resume() const override { return true; }
+  bool resumed() override {
+    if (!say(RankSays::resumed, 0, {})) return false;
     segment_->local(static_cast<std::uint32_t>(local_rank_))
         .state.store(static_cast<std::uint32_t>(RankState::running), std::memory_order_release);
-    return say(RankSays::resumed, 0, {});
+    return true;
   }
 
   // A daemon that does not hear it ends this rank.

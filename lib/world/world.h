@@ -87,15 +87,17 @@ class World {
 
   // Ends the whole job; does not return.
   [[noreturn]] void abort(int status, std::string_view reason, wireup::Blame blame);
-  // The end of MPI_COMM_WORLD: waits until every rank arrived, sees our messages off and tells
-  // the launcher that this process may end. Others may still meet us.
+  // The end of MPI_COMM_WORLD: waits until every rank arrived and sees our messages off. Others may
+  // still meet us.
   // `is_last`: nothing else used MPI, so messages that nobody has asked for by then are dropped.
   // `why`: what the last barrier failed of, where that is known; not of the words that come back.
   Result<void> finish(bool is_last, comm::Reason& why);
   // Nobody uses MPI for now: waits until our messages are with their receivers.
   void settle();
-  // Somebody uses it again: the launcher is told so if it was told of an end.
-  Result<void> resume();
+  // Nobody uses MPI any more: the launcher is told that this process may end, unless it could not
+  // be told of a session that is opened later, and one may be. Somebody does again: it is told so.
+  Result<void> tell_end();
+  void resume();
 
  private:
   World(std::unique_ptr<wireup::Wireup> wireup, const Knobs& knobs, ThreadLevel level);
@@ -122,6 +124,7 @@ class World {
   // failed); or orderly, and the launcher has not or has been told so.
   enum class End : std::uint8_t { early, failed, orderly, told };
   End end_ = End::early;
+  bool is_over_ = false;  // MPI_COMM_WORLD's time
   std::unique_ptr<Helper> helper_;
 };
 

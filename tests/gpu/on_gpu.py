@@ -58,9 +58,6 @@ FAILURES = [
     Run("threads", (2, 3), limit=30),
     Run("threads staged", (2, 3), limit=30, env={"TUTTI_LINK": "shm"}),  # which part it is that stands still
     Run("threads without_nccl", (2, 3), limit=30, env=NEVER),
-    Run("threads connections", limit=30, env={"CUDA_DEVICE_MAX_CONNECTIONS": "32"}),
-    Run("threads eager", limit=30, env={"CUDA_MODULE_LOADING": "EAGER"}),
-    Run("threads apart", limit=30, nccl=True),  # NCCL does not refuse them
     Run("barred free", ends=207, says="has not answered cu[A-Za-z]+ for 10 s", limit=20),  # for ever, as it has to
     Run("captures own"),
     Run("captures other"),
@@ -96,6 +93,9 @@ LEVELS = [
 
 # A GPU is reset; and the program breaks CUDA's rules: what is read then may be anything.
 LAST = [
+    Run("threads connections", limit=30, env={"CUDA_DEVICE_MAX_CONNECTIONS": "32"}),
+    Run("threads eager", limit=30, env={"CUDA_MODULE_LOADING": "EAGER"}),
+    Run("threads apart", limit=30, nccl=True),  # NCCL does not refuse them
     Run("contexts again"),
     Run("contexts finalize"),
     Run("ipc_faults freed", ends=None)]

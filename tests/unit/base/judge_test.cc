@@ -13,7 +13,6 @@ namespace {
 
 // Until the first question is settled, where nothing disturbs.
 constexpr int kTrial = static_cast<int>(Judge::kTrial);
-constexpr int kFirst = static_cast<int>(Judge::kFirst);
 constexpr int kSettled = static_cast<int>(Judge::kNew + Judge::kFew + Judge::kBetween) + 2 * kTrial;
 
 struct Doer {
@@ -38,7 +37,7 @@ struct Doer {
 TEST_CASE("the way whose middle figure is less is kept, the first one where they are alike",
           "[judge]") {
   Doer doer;
-  doer.costs[1] = GENERATE(300, 840, 860, 1000, 1200, 1300);
+  doer.costs[1] = GENERATE(300, 840, 860, 1000, 1200, 5000);
   const unsigned better = doer.costs[1] < 850 ? 1 : 0;
   doer.go_on(kSettled - 1);
   CHECK(doer.judge.kept() == 0);
@@ -65,22 +64,11 @@ TEST_CASE("a trial's first turns count for nothing, nor do the kept way's figure
   doer.go_on(Judge::kNew + Judge::kFew);
   for (std::uint32_t trial = 0; trial < Judge::kAgree; ++trial) {
     if (trial > 0) doer.go_on(Judge::kBetween);
-    for (std::uint32_t i = 0; i < Judge::kSettling; ++i) CHECK(doer.go(i % 3 == 0 ? 50 : 2.6) == 1);
+    for (std::uint32_t i = 0; i < Judge::kSettling; ++i) CHECK(doer.go(50) == 1);
     doer.go_on(Judge::kTrial - Judge::kSettling);
   }
   CHECK(doer.judge.kept() == 1);
   CHECK(doer.judge.worth(1) == 500);
-}
-
-TEST_CASE("a trial whose first figures are all a third worse is over and lost", "[judge]") {
-  Doer doer;
-  doer.costs[1] = 1400;
-  doer.go_on(kSettled);
-  CHECK(doer.went[1] == 2 * kFirst);
-  doer.costs[1] = 500;  // for so long that it would have won
-  doer.go_on(static_cast<int>(Judge::kTryAgainAfter) - 2 * kTrial);
-  CHECK(doer.went[1] == 0);
-  CHECK(doer.judge.kept() == 0);
 }
 
 TEST_CASE("the other way is tried one turn in 64 at most, more rarely the slower it is",
@@ -93,8 +81,8 @@ TEST_CASE("the other way is tried one turn in 64 at most, more rarely the slower
     each->go_on(64 * 2 * kTrial * 64);
   }
   CHECK(close.went[1] == 64 * 2 * kTrial);
-  CHECK(far.went[1] == 16 * 2 * kFirst);
-  CHECK(hopeless.went[1] == 4 * 2 * kFirst);
+  CHECK(far.went[1] == 16 * 2 * kTrial);
+  CHECK(hopeless.went[1] == 4 * 2 * kTrial);
 }
 
 TEST_CASE("where nobody tells a figure the first way is kept, and the other is not tried",
@@ -121,7 +109,7 @@ TEST_CASE("turns of which nothing is told put off the first trial", "[judge]") {
   for (int i = 0; i < 100; ++i) CHECK(judge.next() == 0);
   Doer doer{.judge = judge, .costs = {900, 4000}};
   doer.go_on(kSettled);
-  CHECK(doer.went[1] == 2 * kFirst);
+  CHECK(doer.went[1] == 2 * Judge::kTrial);
   CHECK(doer.judge.kept() == 0);
   doer.costs[1] = 300;
   doer.go_on(static_cast<int>(Judge::kTryAgainAtMost) + kSettled);

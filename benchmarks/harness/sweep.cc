@@ -53,8 +53,8 @@ double cold_time_of(Case& what, long runs) {
 // make the samples short.
 double warm_up(Case& what, const Options& options) {
   const auto time = options.is_cold ? &cold_time_of : &time_of;
-  double per_run = slowest(time(what, 1)), spent = per_run;
-  long done = 1;
+  double per_run = slowest(time(what, 1)), spent = 0;  // the first one connects
+  long done = 0;
   for (long runs = 1; runs < kMostRuns; runs *= 2) {
     const double taken = slowest(time(what, runs));
     per_run = std::min(per_run, taken / static_cast<double>(runs));

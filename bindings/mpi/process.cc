@@ -174,15 +174,16 @@ Result<void> open_world(function::Number called, world::ThreadLevel level) {
 
 // Seeing messages off lets other threads in, which may want the lock: not under it. Who opens a
 // session meanwhile uses the same world, and may have closed it again.
-Result<void> close_world() {
+void close_world() {
   drain_streams();
   for (int seen = -1;;) {
     {
       const std::scoped_lock hold(lock());
       if (g_users > 1 || seen == g_newcomers) {
-        if (--g_users > 0) return {};
+        if (--g_users > 0) return;
+        process.world->rest();
         process.world = nullptr;
-        return world_owner()->tell_end();
+        return;
       }
       seen = g_newcomers;
     }
@@ -215,8 +216,8 @@ Result<void> end_world_model(comm::Reason& why) {
   const Result<void> ended = process.world->finish(has_no_sessions(), why);
   // release: partner is the acquire in MPI_Finalized.
   process.phase.store(ProcessPhase::finalized, std::memory_order_release);
-  const Result<void> closed = close_world();
-  return ended ? closed : ended;
+  close_world();
+  return ended;
 }
 
 world::World* any_world() {

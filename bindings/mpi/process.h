@@ -90,7 +90,7 @@ const char* knob_from_environment(const char* name);
 // It is made by the first to come, sleeps when the last is gone, and ends with the process.
 // Local; each is closed once. `called`: the function of MPI's in which that happens.
 Result<void> open_world(function::Number called, world::ThreadLevel level);
-Result<void> close_world();
+void close_world();
 // MPI_Init and MPI_Finalize beyond that; collective over the job.
 Result<void> begin_world_model();
 Result<void> end_world_model(comm::Reason& why);

@@ -129,7 +129,6 @@ class PrunClient final : public Wireup {
     return say(RankSays::finalized, 0, {});
   }
 
-  bool can_resume() const override { return true; }
   bool resumed() override {
     if (!say(RankSays::resumed, 0, {})) return false;
     segment_->local(static_cast<std::uint32_t>(local_rank_))

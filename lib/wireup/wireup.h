@@ -64,10 +64,8 @@ class Wireup {
   // Ends the job with this status; does not return when a launcher is there to end us.
   virtual void abort(int status, std::string_view reason, Blame blame) = 0;
   virtual Result<void> finalized() = 0;
-  // It goes on all the same: a session is opened. False: the launcher cannot be told, and believes
-  // in the end; so it is told of one only when there is no other use of MPI to come.
+  // It goes on all the same: a session is opened. False: the launcher cannot be told.
   virtual bool resumed() { return false; }
-  virtual bool can_resume() const { return false; }
   // Another rank is lost: if this one fails, too, that may be why. May be said again.
   virtual void lost_peer() {}
   virtual void report_links(std::string_view lines) = 0;

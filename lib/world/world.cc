@@ -163,10 +163,9 @@ Result<void> World::finish(bool is_last, comm::Reason& why) {
       wireup_->remark("links between GPUs\n" + text);
   world_comm_.reset();
   end_ = code == Code::ok ? End::orderly : End::failed;
-  is_over_ = true;
   const std::string missing = code == Code::ok ? "" : first_gone(*wireup_, *endpoint_);
   leave();
-  if (code == Code::ok) return {};
+  if (code == Code::ok) return say_finalized();
   if (code == Code::proc_aborted) wireup_->lost_peer();
   why = take_reason();
   if (why.is_mismatch) return fail(code, {});
@@ -180,13 +179,15 @@ void World::settle() {
   leave();
 }
 
-Result<void> World::tell_end() {
-  if (end_ != End::orderly || !(is_over_ || wireup_->can_resume())) return {};
-  return say_finalized();
+void World::resume() {
+  if (end_ != End::told || !wireup_->resumed()) return;
+  has_resumed_ = true;
+  end_ = End::early;
 }
 
-void World::resume() {
-  if (end_ == End::orderly || (end_ == End::told && wireup_->resumed())) end_ = End::early;
+void World::rest() {
+  if (!has_resumed_ || end_ != End::orderly) return;
+  if (const auto said = say_finalized(); !said) log::warn(said.error().text);
 }
 
 Result<void> World::say_finalized() {

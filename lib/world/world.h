@@ -87,17 +87,17 @@ class World {
 
   // Ends the whole job; does not return.
   [[noreturn]] void abort(int status, std::string_view reason, wireup::Blame blame);
-  // The end of MPI_COMM_WORLD: waits until every rank arrived and sees our messages off. Others may
-  // still meet us.
+  // The end of MPI_COMM_WORLD: waits until every rank arrived, sees our messages off and tells
+  // the launcher that this process may end. Others may still meet us.
   // `is_last`: nothing else used MPI, so messages that nobody has asked for by then are dropped.
   // `why`: what the last barrier failed of, where that is known; not of the words that come back.
   Result<void> finish(bool is_last, comm::Reason& why);
   // Nobody uses MPI for now: waits until our messages are with their receivers.
   void settle();
-  // Nobody uses MPI any more: the launcher is told that this process may end, unless it could not
-  // be told of a session that is opened later, and one may be. Somebody does again: it is told so.
-  Result<void> tell_end();
+  // Somebody uses MPI again, and nobody any more: once the launcher was told of an end, it is told
+  // of these, too.
   void resume();
+  void rest();
 
  private:
   World(std::unique_ptr<wireup::Wireup> wireup, const Knobs& knobs, ThreadLevel level);
@@ -124,7 +124,7 @@ class World {
   // failed); or orderly, and the launcher has not or has been told so.
   enum class End : std::uint8_t { early, failed, orderly, told };
   End end_ = End::early;
-  bool is_over_ = false;  // MPI_COMM_WORLD's time
+  bool has_resumed_ = false;  // after the launcher was told
   std::unique_ptr<Helper> helper_;
 };
 

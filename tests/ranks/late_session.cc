@@ -1,7 +1,6 @@
 // Sessions that are opened after MPI_Finalize. Between two of them, and after the last, a rank may
 // leave by _exit(0). As its word says rank 1 "ends" as it should, or in the middle of one: "leaves"
 // by _exit(0), becomes "another" program, or is "killed" while the others wait for it and go on.
-// "over": a session is open when MPI_Finalize is called, and rank 1 leaves in it.
 #include <unistd.h>
 
 #include <csignal>
@@ -36,7 +35,7 @@ class Session {
 };
 
 void end_here(const std::string& how) {
-  if (how == "leaves" || how == "over") ::_exit(0);
+  if (how == "leaves") ::_exit(0);
   if (how == "another") ::execl("/bin/true", "true", nullptr);
   if (how == "killed") ::raise(SIGKILL);
 }
@@ -62,11 +61,6 @@ void meet_and_part(const std::string& how) {
 int main(int argc, char** argv) {
   const std::string how = argc > 1 ? argv[1] : "ends";
   begin();
-  if (how == "over") {
-    const Session before;
-    MPI_Finalize();
-    meet_and_part(how);
-  }
   MPI_Finalize();
   for (int round = 0; round < 2; ++round) meet_and_part("ends");
   if (how != "ends") meet_and_part(how);

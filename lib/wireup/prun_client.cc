@@ -54,11 +54,17 @@ class PrunClient final : public Wireup {
   // Tells the daemon that this process is the rank. From here on others know it, since MPI_Init
   // talks to some of them: no other process can be this rank before this one has finalized.
   Result<void> begin() {
-    LocalRecord& record = segment_->local(static_cast<std::uint32_t>(local_rank_));
+    LocalRecord& record = own();
     record.pid = static_cast<std::int32_t>(::getpid());
-    // release: who sees "running" also sees the pid above (the daemon and single-copy peers).
-    record.state.store(static_cast<std::uint32_t>(RankState::running), std::memory_order_release);
+    enter(RankState::running);
     return say(RankSays::joined, record.pid, {});
+  }
+
+  LocalRecord& own() { return segment_->local(static_cast<std::uint32_t>(local_rank_)); }
+
+  // release: who sees "running" also sees the pid (the daemon and single-copy peers).
+  void enter(RankState state) {
+    own().state.store(static_cast<std::uint32_t>(state), std::memory_order_release);
   }
 
   Result<void> say(RankSays what, int value, std::string_view payload) {
@@ -124,15 +130,13 @@ class PrunClient final : public Wireup {
   }
 
   Result<void> finalized() override {
-    segment_->local(static_cast<std::uint32_t>(local_rank_))
-        .state.store(static_cast<std::uint32_t>(RankState::finalized), std::memory_order_release);
+    enter(RankState::finalized);
     return say(RankSays::finalized, 0, {});
   }
 
   bool resumed() override {
     if (!say(RankSays::resumed, 0, {})) return false;
-    segment_->local(static_cast<std::uint32_t>(local_rank_))
-        .state.store(static_cast<std::uint32_t>(RankState::running), std::memory_order_release);
+    enter(RankState::running);
     return true;
   }
 

@@ -146,7 +146,6 @@ class Runtime {
   std::map<std::pair<int, bool>, std::shared_ptr<delegate::GpuBuffer>>
       gpu_buffers;                                       // gpu/levels.cc
   std::array<bool, kCollectives> told_not_waited_for{};  // gpu/calls.h
-  bool gpus_not_shared = false;                          // NCCL has refused ranks that share one
   std::deque<delegate::GpuLibrary::Id> farewells;        // messages that may not have left
   Reserve reserve;
   engine::ScratchPool scratch;

@@ -199,5 +199,6 @@ int main(int argc, char** argv) {
   unsigned long long mine = served(), all = 0;
   MPI_Allreduce(&mine, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
   if (gpu::is_counted() && by == By::levels) CHECK(all > 0);
+  CHECK(gpu::failed() == 0);  // it was told to, where nobody is to ask it
   return done();
 }

@@ -1,12 +1,15 @@
 // The ways to serve calls of GPU memory come to be: NCCL for all members, or by levels.
 //
 //   1. Members show each other a card: which GPU, which version of the library.
-//   2. Where nothing speaks against it they join one NCCL communicator. NCCL itself says whether
-//      ranks may share a GPU.
+//   2. Where nothing speaks against it they join one NCCL communicator. Ranks that share a GPU it
+//      would refuse, so it is not asked (record 0081).
 //   3. Where they could not, but groups of them can, they are divided (gpu/levels.cc); so they are
 //      over several hosts, where either may be the quicker.
 #include <algorithm>
+#include <cstdlib>
+#include <functional>
 #include <map>
+#include <tuple>
 
 #include "base/log.h"
 #include "comm/agree.h"
@@ -25,7 +28,8 @@ constexpr int kFailedTag = -77;  // of the messages that say so: no user's, and 
 struct Card {
   std::array<std::byte, 16> gpu{};
   std::int32_t version = 0;
-  std::int32_t refuses_sharing = 0;  // as this process has seen before
+  std::int32_t has_host_id = 0;
+  std::uint64_t host_id = 0;  // of NCCL_HOSTID, which is the host's name to NCCL
 };
 
 struct Introduction {
@@ -78,7 +82,10 @@ Result<std::vector<Card>> show_cards(Communicator& comm, int device) {
   else
     explain_gpus(comm, "GPU " + std::to_string(device) + ": " + gpu.error().text);
   mine.version = runtime.gpu_library->version();
-  mine.refuses_sharing = runtime.gpus_not_shared ? 1 : 0;
+  if (const char* const id = std::getenv("NCCL_HOSTID")) {
+    mine.has_host_id = 1;
+    mine.host_id = std::hash<std::string_view>{}(id);
+  }
   if (const Code code = meeting_on(comm, watch::Purpose::asks)
                             .allgather(std::as_writable_bytes(std::span(cards)));
       code != Code::ok)
@@ -86,12 +93,15 @@ Result<std::vector<Card>> show_cards(Communicator& comm, int device) {
   return cards;
 }
 
-// Who shares a GPU, in groups by the order of their first members.
+// Who shares a GPU, in NCCL's eyes; in groups by the order of their first members.
 std::vector<int> groups_by_gpu(const Communicator& comm, const std::vector<Card>& cards) {
-  std::map<std::pair<int, std::array<std::byte, 16>>, int> known;
+  std::map<std::tuple<bool, std::uint64_t, std::array<std::byte, 16>>, int> known;
   std::vector<int> groups;
   for (std::size_t rank = 0; rank < cards.size(); ++rank) {
-    const std::pair place(comm.state().host_of[rank], cards[rank].gpu);
+    const Card& card = cards[rank];
+    const bool is_named = card.has_host_id != 0;
+    const auto host = static_cast<std::uint64_t>(comm.state().host_of[rank]);
+    const std::tuple place(is_named, is_named ? card.host_id : host, card.gpu);
     groups.push_back(known.try_emplace(place, static_cast<int>(known.size())).first->second);
   }
   return groups;
@@ -114,15 +124,14 @@ std::unique_ptr<delegate::GpuTeam> join(Communicator& comm, int device, const In
   return nullptr;
 }
 
-// Whose own part failed, says so; who failed for another's sake, or because ranks share a GPU, only
-// explains.
-void tell_failure(const Communicator& comm, const std::string& line, bool shares) {
-  if (shares || line.ends_with(delegate::kAnotherFailed)) return explain_gpus(comm, line);
+// Whose own part failed, says so; who failed for another's sake, only explains.
+void tell_failure(const Communicator& comm, const std::string& line) {
+  if (line.ends_with(delegate::kAnotherFailed)) return explain_gpus(comm, line);
   log::warn(line + "; our own algorithms serve (TUTTI_GPU_SUPPORT=no asks for no GPU at all)");
 }
 
 // One NCCL communicator for all. Alike on all members: errors of one are those of all.
-Result<void> join_all(Communicator& comm, int device, bool shares) {
+Result<void> join_all(Communicator& comm, int device) {
   Runtime& runtime = comm.runtime();
   GpuCalls& calls = *comm.state().gpu_calls;
   Introduction word;
@@ -141,29 +150,26 @@ Result<void> join_all(Communicator& comm, int device, bool shares) {
   calls.team = join(comm, device, word, &why);
   std::int64_t failed = calls.team == nullptr ? 1 : 0;
   if (!why.empty())
-    tell_failure(comm,
-                 runtime.gpu_library->name() + " is not used on GPU " + std::to_string(device) +
-                     log::in_call() + ": " + why,
-                 shares);
+    tell_failure(comm, runtime.gpu_library->name() + " is not used on GPU " +
+                           std::to_string(device) + log::in_call() + ": " + why);
   if (const Code code = allreduce_max(comm, std::span(&failed, 1)); code != Code::ok)
     return fail(code, "members could not agree on how to make a call of GPU memory");
   if (failed == 0) return {};
   if (calls.team != nullptr) calls.team->abandon();
   calls.team.reset();
   calls.can[Way::library] = false;
-  runtime.gpus_not_shared = runtime.gpus_not_shared || shares;
   return {};
 }
 
 // Between hosts NCCL speaks by sockets of its own, which nothing protects.
-bool may_join_all(const Communicator& comm, const std::vector<Card>& cards, bool shares) {
+bool may_join_all(const Communicator& comm, bool shares) {
   const bool is_protected = comm.runtime().knobs.text("TUTTI_LINK_SECURITY") != "none";
   if (comm.state().facts.hosts > 1 && is_protected) {
     explain_gpus(comm, "not NCCL between hosts: TUTTI_LINK_SECURITY asks for what it has not");
     return false;
   }
-  return !(shares &&
-           std::ranges::any_of(cards, [](const Card& card) { return card.refuses_sharing != 0; }));
+  if (shares) explain_gpus(comm, "not NCCL between all members: some share a GPU");
+  return !shares;
 }
 
 Result<void> divide(Communicator& comm, const std::vector<int>& by_gpu, bool shares) {
@@ -194,8 +200,8 @@ Result<void> make_ways(Communicator& comm, int device) {
   }
   const std::vector<int> by_gpu = groups_by_gpu(comm, cards);
   const bool shares = *std::ranges::max_element(by_gpu) + 1 < comm.size();
-  if (may_join_all(comm, cards, shares)) {
-    TUTTI_DO(join_all(comm, device, shares));
+  if (may_join_all(comm, shares)) {
+    TUTTI_DO(join_all(comm, device));
   } else {
     calls.can[Way::library] = false;
   }

@@ -26,7 +26,7 @@ bool Writer::write_longer(const FrameHeader& header, const std::byte* payload, s
   LaneLine& line = *next_;
   if (bytes >= kLeastInCell && bytes <= geometry_.cell_bytes && cells_ != nullptr &&
       cells_->has_any()) {
-    write_beside(header, {payload, bytes}, pass_cell(line), {});
+    write_beside(header, {payload, bytes}, pass_cell(), {});
     return true;
   }
   const std::uint32_t lines = lines_of(static_cast<std::uint32_t>(bytes));
@@ -36,28 +36,35 @@ bool Writer::write_longer(const FrameHeader& header, const std::byte* payload, s
     publish(line, header, bytes, lines);
     return true;
   }
-  std::byte* const to = allot(line, static_cast<std::uint32_t>(bytes));
-  if (to == nullptr) return starve();
-  write_beside(header, {payload, bytes}, to, way_for(line, bytes));
+  const std::optional<Place> place = allot(static_cast<std::uint32_t>(bytes));
+  if (!place) return starve();
+  write_beside(header, {payload, bytes}, *place, way_for(bytes));
   return true;
 }
 
-// A payload of the next line goes there.
+// A payload of the next line goes there. The line is written behind the first part, in one go: its
+// reader looks at it all the time, and takes it away.
 void Writer::write_beside(const FrameHeader& header, std::span<const std::byte> payload,
-                          std::byte* to, Pace::Way way) {
+                          const Place& place, Pace::Way way) {
   LaneLine& line = *next_;
+  std::byte* const to = place.payload;
   const std::size_t bytes = payload.size(), most = part_of(bytes);
   for (std::size_t at = 0; at < bytes; at += most) {
     const std::size_t part = std::min(most, bytes - at);
     pace_.copy(way, to + at, payload.data() + at, part, bytes);
+    if (at == 0) {
+      line.ring.at = place.at;
+      line.ring.end = units_written_;
+      line.ring.timed = way.told();
+    }
     // release: pairs with the acquire in take_part.
     line.ring.shown.store(static_cast<std::uint32_t>(at + part), std::memory_order_release);
     if (at == 0) publish(line, header, kBeside | bytes, 1);
   }
 }
 
-// Room in the ring for the payload of that line. Null: full.
-std::byte* Writer::allot(LaneLine& line, std::uint32_t bytes) {
+// Room in the ring for a payload. None: full.
+std::optional<Writer::Place> Writer::allot(std::uint32_t bytes) {
   const std::uint32_t units = (bytes + kUnit - 1) / kUnit;
   // A payload is contiguous: one that does not fit before the end starts at the beginning.
   const bool wraps = ring_at_ + units > geometry_.units;
@@ -65,33 +72,25 @@ std::byte* Writer::allot(LaneLine& line, std::uint32_t bytes) {
   const std::uint32_t end = units_written_ + skipped + units;
   if (end - units_read_ > geometry_.units) {
     refresh();
-    if (end - units_read_ > geometry_.units) return nullptr;
+    if (end - units_read_ > geometry_.units) return std::nullopt;
   }
   if (wraps) ring_at_ = 0;
-  std::byte* const to = ring_ + std::size_t{ring_at_} * kUnit;
-  line.ring.at = ring_at_;
-  line.ring.end = end;
+  const Place place{ring_ + std::size_t{ring_at_} * kUnit, ring_at_};
   ring_at_ += units;
   units_written_ = end;
-  return to;
+  return place;
 }
 
 // The cell that came last, which lies in our caches: ordinary stores are best.
-std::byte* Writer::pass_cell(LaneLine& line) {
+Writer::Place Writer::pass_cell() {
   const std::uint32_t cell = cells_->pass_on();
-  line.ring.at = kInCell | cell;
-  line.ring.end = units_written_;
-  line.ring.timed = kUntimed;
-  return cells_->at(cell);
+  return {cells_->at(cell), kInCell | cell};
 }
 
-Pace::Way Writer::way_for(LaneLine& line, std::size_t bytes) {
-  Pace::Way way;
+Pace::Way Writer::way_for(std::size_t bytes) {
   // The first time round each page of the ring is new, which says nothing of the stores.
   const bool is_judged = bytes >= kLeastPaced && units_written_ > geometry_.units;
-  if (is_judged) way = pace_.way_for(bytes, counters_->paces);
-  line.ring.timed = way.told();
-  return way;
+  return is_judged ? pace_.way_for(bytes, counters_->paces) : Pace::Way{};
 }
 
 Reader::Got Reader::deliver_longer(Sink& sink, LaneLine& line, std::uint32_t control) {

@@ -28,6 +28,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -152,13 +153,17 @@ class Writer {
     has_payload_[static_cast<std::size_t>(next_ - begin_)] = 0;
   }
 
+  struct Place {
+    std::byte* payload;
+    std::uint32_t at;  // as its line says it
+  };
   // lane.cc
   bool write_longer(const FrameHeader& header, const std::byte* payload, std::size_t bytes);
-  void write_beside(const FrameHeader& header, std::span<const std::byte> payload, std::byte* to,
-                    Pace::Way way);
-  std::byte* allot(LaneLine& line, std::uint32_t bytes);
-  std::byte* pass_cell(LaneLine& line);
-  Pace::Way way_for(LaneLine& line, std::size_t bytes);
+  void write_beside(const FrameHeader& header, std::span<const std::byte> payload,
+                    const Place& place, Pace::Way way);
+  std::optional<Place> allot(std::uint32_t bytes);
+  Place pass_cell();
+  Pace::Way way_for(std::size_t bytes);
 
   LaneCounters* counters_;
   LaneLine* begin_;

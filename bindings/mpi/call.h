@@ -46,23 +46,20 @@ class CallScope {
     entered_ = std::atomic_ref(process.world).load(std::memory_order_acquire);
     allowed_ = entered_ != nullptr || when == anytime;
     if (entered_ == nullptr) return;
-    if (process.gated) [[unlikely]] {
-      come_among(*entered_, number);
-    } else if (when == inside) {
-      come_alone();
+    if (is_unusual() || (when == inside && has_company())) [[unlikely]] {
+      come(when);
+    } else {
+      if (when == inside) come_alone();
+      watch::enter(*process.watch, number);
     }
-    watch::enter(*process.watch, number);
-    if (process.recorder != nullptr) [[unlikely]]
-      begin_ns_ = now_ns();
   }
   // The world stays where it is, also when this call ended the use of it.
   ~CallScope() {
     if (entered_ == nullptr) return;
-    if (process.recorder != nullptr) [[unlikely]]
-      process.recorder->end(number_, begin_ns_);
-    watch::leave(*process.watch);
-    if (process.gated) [[unlikely]]
-      go_from_among(*entered_, number_);
+    if (is_unusual()) [[unlikely]]
+      go();
+    else
+      watch::leave(*process.watch);
   }
   CallScope(const CallScope&) = delete;
   CallScope& operator=(const CallScope&) = delete;
@@ -85,16 +82,21 @@ class CallScope {
   [[gnu::cold]] int fail_by(Code code, Errhandler* handler) const;
 
  private:
+  // Others may be in MPI, or calls are recorded.
+  static bool is_unusual() { return process.gated || process.recorder != nullptr; }
+  // The same where that, or another, is to be seen to: out of line.
+  void come(When when);
+  void go();
+
   // Without a gate one thread at a time is inside. Another's calls leave words that stay until the
   // next call, so only who finds somebody inside is suspicious.
-  void come_alone() const {
-    void* const me = this_thread();
-    const std::atomic_ref<void*> last(process.thread);
-    // relaxed: who is right is ordered by the program; who is not gets a line, no more.
-    if (process.watch->function.load(std::memory_order_relaxed) != 0 &&
-        last.load(std::memory_order_relaxed) != me) [[unlikely]]
-      suspect();
-    last.store(me, std::memory_order_relaxed);
+  // relaxed: who is right is ordered by the program; who is not gets a line, no more.
+  static bool has_company() {
+    return process.watch->function.load(std::memory_order_relaxed) != 0 &&
+           std::atomic_ref<void*>(process.thread).load(std::memory_order_relaxed) != this_thread();
+  }
+  static void come_alone() {
+    std::atomic_ref<void*>(process.thread).store(this_thread(), std::memory_order_relaxed);
   }
   static void* this_thread() {
 #if __has_builtin(__builtin_thread_pointer)

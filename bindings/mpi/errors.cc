@@ -253,16 +253,6 @@ int CallScope::refuse(comm::Communicator* comm) const {
   return fail(code, code == Code::comm ? nullptr : comm);
 }
 
-// Once is enough. Which level the program asked for is what it got.
-void CallScope::suspect() const {
-  static std::atomic<bool> is_told{false};
-  const std::uint32_t other = process.watch->function.load(std::memory_order_relaxed);
-  if (other == 0 || kAnytime[other - 1] || process.callbacks > 0 || is_told.exchange(true)) return;
-  log::warn(std::string("two threads are in MPI at once, in ") + kNames[other - 1] + " and " +
-            kNames[number_] +
-            ", which goes wrong: ask for MPI_THREAD_MULTIPLE, by MPI_Init_thread");
-}
-
 int CallScope::fail_session(Code code, Session* session) const {
   if (session == nullptr) return fail(code, nullptr);
   Trouble mine = std::exchange(trouble(), {});

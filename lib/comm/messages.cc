@@ -87,9 +87,11 @@ void send_failure(Communicator& comm, int dest, int tag) {
       endpoint.send(p2p::Mode::standard, comm.peer(dest), word, types::Buffer::plain(nullptr, 0)));
 }
 
-p2p::Status recv(Communicator& comm, void* data, Count count, const types::Datatype& type,
-                 int source, int tag) {
-  if (source == kProcNull) return kNullStatus;
+namespace {
+
+// Into its caller's place: the status is not copied again.
+p2p::Status recv_from(Communicator& comm, void* data, Count count, const types::Datatype& type,
+                      int source, int tag) {
   const int peer = peer_of(comm, source);
   const types::Buffer buffer = buffer_of(comm, data, count, type);
   note(comm, peer, tag, buffer.bytes);
@@ -99,6 +101,13 @@ p2p::Status recv(Communicator& comm, void* data, Count count, const types::Datat
   if (status.code == Code::ok && status.source < comm.peers().size())
     note_for_recorder(comm, comm.peer(status.source), status.tag, status.bytes);
   return status;
+}
+
+}  // namespace
+
+p2p::Status recv(Communicator& comm, void* data, Count count, const types::Datatype& type,
+                 int source, int tag) {
+  return source == kProcNull ? kNullStatus : recv_from(comm, data, count, type, source, tag);
 }
 
 Request* isend(Communicator& comm, p2p::Mode mode, const void* data, Count count,

@@ -78,11 +78,11 @@ Request* RequestMaker::completed(Communicator& comm, const p2p::Status& status) 
 }
 
 void RequestMaker::take_status(Request& request, p2p::Pending* message) {
-  const p2p::Status status = message->status;
+  copy_fresh(request.status_, message->status);
   request.message_ = nullptr;
   request.comm_->runtime().endpoint.release(message);
   request.type_.reset();
-  finish(request, status);
+  end(request);
 }
 
 void RequestMaker::explain(Request& request, Reason why) {
@@ -91,8 +91,12 @@ void RequestMaker::explain(Request& request, Reason why) {
 
 void RequestMaker::finish(Request& request, const p2p::Status& status) {
   request.status_ = status;
+  end(request);
+}
+
+void RequestMaker::end(Request& request) {
   request.done_ = true;
-  if (status.code != Code::ok) [[unlikely]]
+  if (request.status_.code != Code::ok) [[unlikely]]
     ++request.comm_->runtime().failures;
   if (request.then_ != nullptr) [[unlikely]]
     std::exchange(request.then_, nullptr)(request.then_self_, request);

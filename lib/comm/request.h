@@ -40,6 +40,7 @@ struct RequestMaker {
   static void begin(Request& request);
   static Request* open(Communicator& comm, std::unique_ptr<Hooks> hooks);
   static void finish(Request& request, const p2p::Status& status);
+  static void end(Request& request);                  // with the status that it has
   static void explain(Request& request, Reason why);  // before it ends with an error
   static void reopen(Request& request);
   static void cancel(Request& request);

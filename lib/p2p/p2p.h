@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 
+#include "base/fresh.h"
 #include "base/knobs.h"
 #include "base/result.h"
 #include "p2p/frames.h"
@@ -40,6 +41,15 @@ struct Status {
   bool cancelled = false;
   std::int64_t bytes = 0;
 };
+
+// Of a message that has just come.
+inline void copy_fresh(Status& to, const Status& from) {
+  to.source = fresh(from.source);
+  to.tag = fresh(from.tag);
+  to.code = fresh(from.code);
+  to.cancelled = fresh(from.cancelled);
+  to.bytes = fresh(from.bytes);
+}
 
 enum class Mode : std::uint8_t { standard, synchronous, ready, buffered };
 

@@ -59,7 +59,8 @@ Status Core::recv_now(int rank, const Envelope& envelope, const types::Buffer& b
       release(transfer);
       throw;
     }
-  const Status status = transfer->status;
+  Status status;
+  copy_fresh(status, transfer->status);
   channel_.transfers.give(transfer);
   return status;
 }

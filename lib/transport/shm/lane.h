@@ -32,6 +32,7 @@
 #include <span>
 #include <vector>
 
+#include "base/fresh.h"
 #include "base/pace.h"
 #include "base/prefetch.h"
 #include "transport/shm/cells.h"
@@ -65,21 +66,16 @@ inline void copy_short(std::byte* to, const std::byte* from, std::size_t bytes) 
   }
 }
 
-// Field by field, as the sender has just stored it: one wide load of several fresh stores would
-// wait until they and all before them, such as the last frame's, have left for the cache.
+// As the sender has just stored it.
 inline void copy_header(FrameHeader& to, const FrameHeader& from) {
-  const auto load = [](auto field) {
-    asm("" : "+r"(field));  // keeps the compiler from joining the loads
-    return field;
-  };
-  to.context = load(from.context);
-  to.tag = load(from.tag);
-  to.source = load(from.source);
-  to.kind = load(from.kind);
-  to.flags = load(from.flags);
-  to.aux = load(from.aux);
-  to.length = load(from.length);
-  to.cookie = load(from.cookie);
+  to.context = fresh(from.context);
+  to.tag = fresh(from.tag);
+  to.source = fresh(from.source);
+  to.kind = fresh(from.kind);
+  to.flags = fresh(from.flags);
+  to.aux = fresh(from.aux);
+  to.length = fresh(from.length);
+  to.cookie = fresh(from.cookie);
 }
 
 // The writer's end.

@@ -1,6 +1,7 @@
 // Fingerprints of collective calls.
 #include "comm/fingerprint.h"
 
+#include "base/fresh.h"
 #include "comm/state.h"
 #include "types/handles.h"
 #include "watch/calls.h"
@@ -61,7 +62,7 @@ std::uint32_t terms_of(coll::Collective collective, const types::Op* op,
   return true;
 }
 
-void remember(Communicator& comm, Communicator::State::Kind kind, Begun call, Count bytes) {
+void remember(Communicator& comm, Communicator::State::Kind kind, const Begun& call, Count bytes) {
   Communicator::State& state = comm.state();
   if (state.records != Communicator::State::Records::kept && !keeps_records(comm)) [[unlikely]]
     return;
@@ -75,8 +76,8 @@ void remember(Communicator& comm, Communicator::State::Kind kind, Begun call, Co
   record = state.record;
   record.number = order.number;
   record.others = state.order[1 - index].number;
-  record.fingerprint = call.fingerprint;
-  record.terms = call.terms;
+  record.fingerprint = fresh(call.fingerprint);
+  record.terms = fresh(call.terms);
   record.bytes = static_cast<std::uint64_t>(bytes);
   record.root = call.root;
   record.flags |= kind == Communicator::State::Kind::blocking ? 0 : watch::kNonblocking;

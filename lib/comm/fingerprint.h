@@ -35,14 +35,12 @@ std::uint32_t terms_of(coll::Collective collective, const types::Op* op,
                        const types::Datatype* type);
 
 // A collective of so many bytes that this rank begins, for the daemon (watch/calls.h). Alike on all
-// members. Small enough to go in registers: in memory two of its words would be read in one load
-// just after they were stored, which waits until all stores before have left for the cache.
+// members.
 struct Begun {
   std::uint32_t fingerprint;
   std::uint32_t terms = 0;
   int root;  // -1: this rank takes no part
 };
-static_assert(sizeof(Begun) <= 16);
-void remember(Communicator& comm, Communicator::State::Kind kind, Begun call, Count bytes);
+void remember(Communicator& comm, Communicator::State::Kind kind, const Begun& call, Count bytes);
 
 }  // namespace tutti::comm

@@ -90,7 +90,7 @@ void RequestMaker::explain(Request& request, Reason why) {
 }
 
 void RequestMaker::finish(Request& request, const p2p::Status& status) {
-  request.status_ = status;
+  copy_fresh(request.status_, status);
   end(request);
 }
 

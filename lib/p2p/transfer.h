@@ -139,9 +139,9 @@ struct alignas(kCacheLine) Transfer final : Pending, MatchNode {
     status = Status{};
     on_done = nullptr;
     owner = nullptr;
-    context = envelope.context;
-    source = envelope.source;
-    tag = envelope.tag;
+    context = fresh(envelope.context);
+    source = fresh(envelope.source);
+    tag = fresh(envelope.tag);
     phase = first;
     mode = Mode::standard;
     detached = false;
@@ -151,7 +151,7 @@ struct alignas(kCacheLine) Transfer final : Pending, MatchNode {
     peer = rank;
     fingerprint = envelope.fingerprint;
     other_call = 0;
-    buffer = memory;
+    copy_fresh(buffer, memory);
     total = static_cast<std::uint64_t>(memory.bytes);
   }
 };

@@ -62,8 +62,7 @@ void Request::destroy(const Object* object) {
   return new (comm.runtime().requests.take()) Request(comm);
 }
 
-// Copies no status: loading what was just stored in smaller pieces would wait for all stores before
-// it, among them those into the peer's lane.
+// It has no status, but that it is done.
 Request* RequestMaker::sent(Communicator& comm, int peer, std::uint32_t number) {
   Request* const request = make(comm);
   request->sent_ = {peer, number};

@@ -72,6 +72,14 @@ class GpuLibrary {
  public:
   // By which members find each other; one of them makes it and tells the others.
   using Id = std::array<std::byte, 128>;
+  // What a GPU is to the library, wherever its process counts it: members of one host, or of one
+  // host id, share it if they say the same.
+  struct Seat {
+    std::array<std::byte, 16> gpu{};
+    std::uint64_t host_id = 0;
+    std::int32_t has_host_id = 0;
+    std::int32_t may_share = 0;  // the library takes those who share one
+  };
   struct Place {
     std::vector<int> members;  // ranks of the job
     int me = 0;                // among them
@@ -91,8 +99,7 @@ class GpuLibrary {
                                                      const Waiting& waiting) = 0;
   // Given back when nothing is under way in it.
   virtual Result<std::unique_ptr<GpuBuffer>> take_buffer(int device, std::size_t bytes) = 0;
-  // What this GPU is, wherever its process counts it: two members that say the same share it.
-  virtual Result<std::array<std::byte, 16>> identity_of(int device) = 0;
+  virtual Result<Seat> seat_of(int device) = 0;
 };
 
 // Whether processes here may have a GPU: this host has a GPU's driver, or TUTTI_GPU_SUPPORT says

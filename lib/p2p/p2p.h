@@ -44,6 +44,7 @@ struct Status {
 
 // Of a message that has just come.
 inline void copy_fresh(Status& to, const Status& from) {
+  static_assert(sizeof(Status) == 24);  // these five fields
   to.source = fresh(from.source);
   to.tag = fresh(from.tag);
   to.code = fresh(from.code);

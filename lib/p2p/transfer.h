@@ -8,6 +8,7 @@
 #include <span>
 
 #include "base/bytes.h"
+#include "base/fresh.h"
 #include "p2p/match.h"
 #include "p2p/p2p.h"
 #include "p2p/pool.h"
@@ -44,6 +45,17 @@ enum class Phase : std::uint8_t {
   copying,
   complete,
 };
+
+// Of a buffer that its caller has just described.
+inline void copy_fresh(types::Buffer& to, const types::Buffer& from) {
+  static_assert(sizeof from == 6 * sizeof(void*));  // that many fields
+  to.data = fresh(from.data);
+  to.count = fresh(from.count);
+  to.type = fresh(from.type);
+  to.skip = fresh(from.skip);
+  to.bytes = fresh(from.bytes);
+  to.device = fresh(from.device);
+}
 
 struct Transfer;
 

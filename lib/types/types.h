@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "base/fresh.h"
 #include "base/memory.h"
 #include "base/object.h"
 #include "base/result.h"
@@ -172,16 +171,6 @@ struct Buffer {
     return {data, count, type, skip + from, length, device};
   }
 };
-
-// Of a buffer that its caller has just described.
-inline void copy_fresh(Buffer& to, const Buffer& from) {
-  to.data = fresh(from.data);
-  to.count = fresh(from.count);
-  to.type = fresh(from.type);
-  to.skip = fresh(from.skip);
-  to.bytes = fresh(from.bytes);
-  to.device = fresh(from.device);
-}
 
 // These wait where a device does the work; device.h has the others. Copies bytes [offset, offset +
 // out.size()) of the message into out / out of in.

@@ -15,6 +15,7 @@ GETENV = re.compile(r"(?<![\w.>])(std::|::)?getenv\s*\(\s*\"")
 MAY_READ_ENVIRONMENT = ("lib/base/knobs.cc", "lib/wireup/",
                         "lib/transport/ucx/",  # UCX's own variables: a user's choice stands
                         "lib/device/cuda/",  # CUDA's own: how many queues a process has
+                        "lib/delegate/nccl/",  # NCCL's own: what it takes for a host
                         "launcher/prun/", "launcher/prund/", "launcher/pmix/main.cc",
                         "tests/", "benchmarks/", "launcher/cli/", "launcher/daemon/rank_env.cc")
 CODE = (".cc", ".h", ".py", ".sh", ".build", ".txt", ".md", ".yml", ".toml")

@@ -6,8 +6,6 @@
 //   3. Where they could not, but groups of them can, they are divided (gpu/levels.cc); so they are
 //      over several hosts, where either may be the quicker.
 #include <algorithm>
-#include <cstdlib>
-#include <functional>
 #include <map>
 #include <tuple>
 
@@ -26,10 +24,9 @@ using Way = GpuCalls::Way;
 constexpr int kFailedTag = -77;  // of the messages that say so: no user's, and no collective's
 
 struct Card {
-  std::array<std::byte, 16> gpu{};
+  GpuLibrary::Seat seat;
+  std::int32_t has_seat = 0;
   std::int32_t version = 0;
-  std::int32_t has_host_id = 0;
-  std::uint64_t host_id = 0;  // of NCCL_HOSTID, which is the host's name to NCCL
 };
 
 struct Introduction {
@@ -77,15 +74,11 @@ Result<std::vector<Card>> show_cards(Communicator& comm, int device) {
   Runtime& runtime = comm.runtime();
   std::vector<Card> cards(static_cast<std::size_t>(comm.size()));
   Card& mine = cards[static_cast<std::size_t>(comm.rank())];
-  if (const auto gpu = runtime.gpu_library->identity_of(device))
-    mine.gpu = *gpu;
+  if (const auto seat = runtime.gpu_library->seat_of(device))
+    mine.seat = *seat, mine.has_seat = 1;
   else
-    explain_gpus(comm, "GPU " + std::to_string(device) + ": " + gpu.error().text);
+    explain_gpus(comm, "GPU " + std::to_string(device) + ": " + seat.error().text);
   mine.version = runtime.gpu_library->version();
-  if (const char* const id = std::getenv("NCCL_HOSTID")) {
-    mine.has_host_id = 1;
-    mine.host_id = std::hash<std::string_view>{}(id);
-  }
   if (const Code code = meeting_on(comm, watch::Purpose::asks)
                             .allgather(std::as_writable_bytes(std::span(cards)));
       code != Code::ok)
@@ -93,15 +86,17 @@ Result<std::vector<Card>> show_cards(Communicator& comm, int device) {
   return cards;
 }
 
-// Who shares a GPU, in NCCL's eyes; in groups by the order of their first members.
+// Who shares a GPU, to the library; in groups by the order of their first members.
 std::vector<int> groups_by_gpu(const Communicator& comm, const std::vector<Card>& cards) {
-  std::map<std::tuple<bool, std::uint64_t, std::array<std::byte, 16>>, int> known;
+  std::map<std::tuple<int, bool, std::uint64_t, std::array<std::byte, 16>>, int> known;
   std::vector<int> groups;
   for (std::size_t rank = 0; rank < cards.size(); ++rank) {
-    const Card& card = cards[rank];
-    const bool is_named = card.has_host_id != 0;
+    const GpuLibrary::Seat& seat = cards[rank].seat;
+    const int unknown =
+        cards[rank].has_seat != 0 ? -1 : static_cast<int>(rank);  // shares with none
+    const bool is_named = seat.has_host_id != 0;
     const auto host = static_cast<std::uint64_t>(comm.state().host_of[rank]);
-    const std::tuple place(is_named, is_named ? card.host_id : host, card.gpu);
+    const std::tuple place(unknown, is_named, is_named ? seat.host_id : host, seat.gpu);
     groups.push_back(known.try_emplace(place, static_cast<int>(known.size())).first->second);
   }
   return groups;
@@ -162,14 +157,16 @@ Result<void> join_all(Communicator& comm, int device) {
 }
 
 // Between hosts NCCL speaks by sockets of its own, which nothing protects.
-bool may_join_all(const Communicator& comm, bool shares) {
+bool may_join_all(const Communicator& comm, const std::vector<Card>& cards, bool shares) {
   const bool is_protected = comm.runtime().knobs.text("TUTTI_LINK_SECURITY") != "none";
   if (comm.state().facts.hosts > 1 && is_protected) {
     explain_gpus(comm, "not NCCL between hosts: TUTTI_LINK_SECURITY asks for what it has not");
     return false;
   }
-  if (shares) explain_gpus(comm, "not NCCL between all members: some share a GPU");
-  return !shares;
+  if (!shares || std::ranges::all_of(cards, [](const Card& card) { return card.seat.may_share; }))
+    return true;
+  explain_gpus(comm, "not NCCL between all members: some share a GPU");
+  return false;
 }
 
 Result<void> divide(Communicator& comm, const std::vector<int>& by_gpu, bool shares) {
@@ -200,7 +197,7 @@ Result<void> make_ways(Communicator& comm, int device) {
   }
   const std::vector<int> by_gpu = groups_by_gpu(comm, cards);
   const bool shares = *std::ranges::max_element(by_gpu) + 1 < comm.size();
-  if (may_join_all(comm, shares)) {
+  if (may_join_all(comm, cards, shares)) {
     TUTTI_DO(join_all(comm, device));
   } else {
     calls.can[Way::library] = false;

@@ -2,6 +2,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <string_view>
 
 #include "delegate/gpu_library.h"
 #include "delegate/nccl/functions.h"
@@ -33,16 +36,25 @@ class Nccl final : public GpuLibrary {
 
   int version() const override { return functions_.version; }
 
-  Result<std::array<std::byte, 16>> identity_of(int device) override {
+  // To NCCL the host is what NCCL_HOSTID says.
+  Result<Seat> seat_of(int device) override {
     device::cuda::Driver driver;
     CUuuid uuid{};
     static_assert(sizeof uuid == 16);
     if (!driver.find()) return fail(Code::unsupported, "this process has not loaded libcuda.so.1");
     if (const CUresult said = driver.cuDeviceGetUuid(&uuid, device); said != CUDA_SUCCESS)
       return fail(Code::other, driver.text_of(said));
-    std::array<std::byte, 16> words;
-    std::copy_n(reinterpret_cast<const std::byte*>(uuid.bytes), words.size(), words.data());
-    return words;
+    Seat seat;
+    std::copy_n(reinterpret_cast<const std::byte*>(uuid.bytes), seat.gpu.size(), seat.gpu.data());
+    if (const char* const id = std::getenv("NCCL_HOSTID")) {
+      seat.has_host_id = 1;
+      seat.host_id = std::hash<std::string_view>{}(id);
+    }
+    constexpr int kMayShareFrom = 23000;
+    const char* const shares = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+    if (functions_.version >= kMayShareFrom && shares != nullptr && *shares == '1')
+      seat.may_share = 1;
+    return seat;
   }
 
   Result<std::unique_ptr<GpuTeam>> make_team(wireup::Wireup& wireup, const Place& place,

@@ -143,7 +143,7 @@ TEST_CASE("of a process one communicator has the library in its stream", "[gpus]
     me.expect(!goes(*settled(me, {gpu.stream, me.rank, true})), "the first has it");
     first.reset();
     me.expect(!goes(*settled(me, {gpu.stream, me.rank, me.rank == 0})), "one has not promised");
-    // Two ranks on one GPU: NCCL refuses them, all alike.
+    // Two ranks on one GPU: NCCL would refuse them.
     me.expect(!goes(*settled(me, {gpu.stream, 0, true})), "shared");
     me.expect(goes(*settled(me, {gpu.stream, me.rank, true})), "the next has it");
   });

@@ -7,10 +7,22 @@
 
 namespace tutti::mpi {
 
-void CallScope::come(When when) {
-  if (process.gated) {
-    come_among(*entered_, number_);
-  } else if (when == inside) {
+void CallScope::come_in_turn() {
+  come_among(*entered_, number_);
+  watch::enter(*process.watch, number_);
+  if (process.recorder != nullptr) [[unlikely]]
+    begin_ns_ = now_ns();
+}
+
+void CallScope::go_in_turn() {
+  if (process.recorder != nullptr) [[unlikely]]
+    process.recorder->end(number_, begin_ns_);
+  watch::leave(*process.watch);
+  go_from_among(*entered_, number_);
+}
+
+void CallScope::come_seen(When when) {
+  if (when == inside) {
     if (has_company()) suspect();
     come_alone();
   }
@@ -18,10 +30,9 @@ void CallScope::come(When when) {
   if (process.recorder != nullptr) begin_ns_ = now_ns();
 }
 
-void CallScope::go() {
-  if (process.recorder != nullptr) process.recorder->end(number_, begin_ns_);
+void CallScope::go_seen() {
+  process.recorder->end(number_, begin_ns_);
   watch::leave(*process.watch);
-  if (process.gated) go_from_among(*entered_, number_);
 }
 
 // Once is enough. Which level the program asked for is what it got.

@@ -46,8 +46,10 @@ class CallScope {
     entered_ = std::atomic_ref(process.world).load(std::memory_order_acquire);
     allowed_ = entered_ != nullptr || when == anytime;
     if (entered_ == nullptr) return;
-    if (is_unusual() || (when == inside && has_company())) [[unlikely]] {
-      come(when);
+    if (process.gated) {
+      come_in_turn();
+    } else if (process.recorder != nullptr || (when == inside && has_company())) [[unlikely]] {
+      come_seen(when);
     } else {
       if (when == inside) come_alone();
       watch::enter(*process.watch, number);
@@ -56,8 +58,10 @@ class CallScope {
   // The world stays where it is, also when this call ended the use of it.
   ~CallScope() {
     if (entered_ == nullptr) return;
-    if (is_unusual()) [[unlikely]]
-      go();
+    if (process.gated)
+      go_in_turn();
+    else if (process.recorder != nullptr) [[unlikely]]
+      go_seen();
     else
       watch::leave(*process.watch);
   }
@@ -82,11 +86,12 @@ class CallScope {
   [[gnu::cold]] int fail_by(Code code, Errhandler* handler) const;
 
  private:
-  // Others may be in MPI, or calls are recorded.
-  static bool is_unusual() { return process.gated || process.recorder != nullptr; }
-  // The same where that, or another, is to be seen to: out of line.
-  void come(When when);
-  void go();
+  // The same out of line: where several threads may be in MPI; where the call is recorded, or
+  // another thread is inside.
+  void come_in_turn();
+  void go_in_turn();
+  void come_seen(When when);
+  void go_seen();
 
   // Without a gate one thread at a time is inside. Another's calls leave words that stay until the
   // next call, so only who finds somebody inside is suspicious.

@@ -269,15 +269,19 @@ Code request_free(MPI_Request* request) {
 
 namespace {
 
+[[gnu::cold]] void refuse_start(const PersistentRequest* persistent) {
+  if (persistent == nullptr)
+    refuse(Code::request, "request is not persistent");
+  else
+    refuse_on(&persistent->comm(), Code::request, "request is active already");
+}
+
 // Null, noted: it cannot be started.
 PersistentRequest* startable(MPI_Request request) {
   PersistentRequest* const persistent = persistent_of(request);
-  if (persistent == nullptr) {
-    refuse(Code::request, "request is not persistent");
-    return nullptr;
-  }
-  if (persistent->current == nullptr) return persistent;
-  refuse_on(&persistent->comm(), Code::request, "request is active already");
+  if (persistent != nullptr && persistent->current == nullptr) [[likely]]
+    return persistent;
+  refuse_start(persistent);
   return nullptr;
 }
 

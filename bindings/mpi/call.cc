@@ -14,11 +14,12 @@ void CallScope::come_in_turn() {
     begin_ns_ = now_ns();
 }
 
-void CallScope::go_in_turn() {
+// A gate may have come meanwhile, which another thread has opened.
+void CallScope::go_in_turn() noexcept {
   if (process.recorder != nullptr) [[unlikely]]
     process.recorder->end(number_, begin_ns_);
   watch::leave(*process.watch);
-  go_from_among(*entered_, number_);
+  if (entered_->is_inside()) go_from_among(*entered_, number_);
 }
 
 void CallScope::come_seen(When when) {
@@ -30,7 +31,7 @@ void CallScope::come_seen(When when) {
   if (process.recorder != nullptr) begin_ns_ = now_ns();
 }
 
-void CallScope::go_seen() {
+void CallScope::go_seen() noexcept {
   process.recorder->end(number_, begin_ns_);
   watch::leave(*process.watch);
 }

@@ -87,11 +87,11 @@ class CallScope {
 
  private:
   // The same out of line: where several threads may be in MPI; where the call is recorded, or
-  // another thread is inside.
+  // begins while another thread is inside.
   void come_in_turn();
-  void go_in_turn();
+  void go_in_turn() noexcept;
   void come_seen(When when);
-  void go_seen();
+  void go_seen() noexcept;
 
   // Without a gate one thread at a time is inside. Another's calls leave words that stay until the
   // next call, so only who finds somebody inside is suspicious.

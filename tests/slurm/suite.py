@@ -41,10 +41,12 @@ class Suite:
 
     def salloc(self, options, *command, **variables):
         """A command on the head, with an allocation."""
+        self.ended_jobs_are_gone()
         return self.cluster.run("salloc", "-Q", *options.split(), *command, **variables)
 
     def start_salloc(self, options, *command):
         """The same, while the test goes on."""
+        self.ended_jobs_are_gone()
         return Started([*self.cluster.on("head"), "salloc", "-Q", *options.split(), *command], self.cluster.environment)
 
     def batch(self, options, script, **variables):
@@ -53,11 +55,16 @@ class Suite:
         return job.wait()
 
     def submit(self, options, script, **variables):
+        self.ended_jobs_are_gone()
         self.jobs += 1
         path = self.cluster.path(f"job{self.jobs}")
         with open(path, "w") as file:
             file.write(f"#!/bin/bash\nPATH={self.cluster.folder}:$PATH\n{script}\n")
         return BatchJob(self.cluster, path, options, variables)
+
+    def ended_jobs_are_gone(self):
+        """A node from which one is still being cleared away would not be given to the next: another one would."""
+        wait_until(lambda: "comp" not in self.cluster.run("sinfo", "-h", "-o", "%t").stdout, "nodes without ended jobs")
 
     def kill_all(self):
         """After a stage that failed; else there is nothing."""

@@ -17,7 +17,17 @@ namespace {
 
 class Nccl final : public GpuLibrary {
  public:
-  explicit Nccl(const nccl::Functions& functions) : functions_(functions) {}
+  // To NCCL the host is what NCCL_HOSTID says. Read before NCCL begins, which sets variables.
+  explicit Nccl(const nccl::Functions& functions) : functions_(functions) {
+    if (const char* const id = std::getenv("NCCL_HOSTID")) {
+      seat_.has_host_id = 1;
+      seat_.host_id = std::hash<std::string_view>{}(id);
+    }
+    constexpr int kSharesFrom = NCCL_VERSION(2, 30, 0);
+    const char* const shares = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+    if (functions_.version >= kSharesFrom && shares != nullptr)
+      seat_.may_share = std::strtoll(shares, nullptr, 0) != 0 ? 1 : 0;
+  }
   std::string name() const override { return "NCCL " + functions_.version_text(); }
 
   // It listens at an address of this host from here on.
@@ -36,7 +46,6 @@ class Nccl final : public GpuLibrary {
 
   int version() const override { return functions_.version; }
 
-  // To NCCL the host is what NCCL_HOSTID says.
   Result<Seat> seat_of(int device) override {
     device::cuda::Driver driver;
     CUuuid uuid{};
@@ -44,16 +53,8 @@ class Nccl final : public GpuLibrary {
     if (!driver.find()) return fail(Code::unsupported, "this process has not loaded libcuda.so.1");
     if (const CUresult said = driver.cuDeviceGetUuid(&uuid, device); said != CUDA_SUCCESS)
       return fail(Code::other, driver.text_of(said));
-    Seat seat;
+    Seat seat = seat_;
     std::copy_n(reinterpret_cast<const std::byte*>(uuid.bytes), seat.gpu.size(), seat.gpu.data());
-    if (const char* const id = std::getenv("NCCL_HOSTID")) {
-      seat.has_host_id = 1;
-      seat.host_id = std::hash<std::string_view>{}(id);
-    }
-    constexpr int kMayShareFrom = 23000;
-    const char* const shares = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
-    if (functions_.version >= kMayShareFrom && shares != nullptr && *shares == '1')
-      seat.may_share = 1;
     return seat;
   }
 
@@ -74,6 +75,7 @@ class Nccl final : public GpuLibrary {
 
  private:
   const nccl::Functions functions_;
+  Seat seat_;  // but for the GPU
 };
 
 }  // namespace

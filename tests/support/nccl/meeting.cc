@@ -39,6 +39,7 @@ bool meet(ncclComm& comm) {
 }
 
 bool are_apart(const ncclComm& comm, std::string* why) {
+  if (std::getenv("NCCL_MULTI_RANK_GPU_ENABLE") != nullptr) return true;
   for (int one = 0; one < comm.size; ++one)
     for (int other = 0; other < one; ++other) {
       const Member &a = comm.file->members[other], &b = comm.file->members[one];

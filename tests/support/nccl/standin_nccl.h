@@ -1,6 +1,7 @@
 // standin_nccl: NCCL for machines without a GPU, as far as Tutti calls it, with NCCL's rules:
 //
-//   - one rank a device and host (NCCL_HOSTID, or the host's name); all or none come to be;
+//   - one rank a device and host (NCCL_HOSTID, or the host's name), unless
+//     NCCL_MULTI_RANK_GPU_ENABLE is set; all or none come to be;
 //   - members make the same calls in the same order: else the process ends with both calls' names;
 //   - nothing but questions is allowed while a communicator is in progress;
 //   - work is a stream's: it begins when what is before it has ended, and waits there for the

@@ -113,6 +113,8 @@ void StreamWriter::drain() {
     written_ += static_cast<std::size_t>(done);
   }
   queue_.clear();
+  if (queue_.capacity() > 2 * kCompactText)
+    std::string().swap(queue_);  // keeps no room for what was large
   written_ = 0;
   if (waiting_) loop_.forget(descriptor());
   waiting_ = false;

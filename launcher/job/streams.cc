@@ -41,7 +41,7 @@ void Streams::direct(const control::Launch& launch) {
 
 void Streams::host_left(int host) {
   hosts_.at(at(host)).reads_no_more = true;
-  for (const control::Output& part : std::exchange(hosts_.at(at(host)).parts, {})) show(part);
+  show_parts(hosts_.at(at(host)).parts);
 }
 
 // When everything is written that hosts sent, each is told how much more it may send.
@@ -73,12 +73,17 @@ void Streams::take(int index, const control::Output& output) {
   if (output.more) {
     parts.push_back(output);
   } else {
-    for (const control::Output& part : std::exchange(parts, {})) show(part);
+    show_parts(parts);
     show(output);
   }
   hosts_.at(at(index)).output_owed += output.text.size();
   // Told in few messages, early enough for the host to go on meanwhile.
   if (unwritten() < kHoldBytes) repay(index, control::output_room(hosts_.size()) / 4);
+}
+
+// Each leaves when it is shown: a terminal that is slow copies it.
+void Streams::show_parts(std::vector<control::Output>& parts) {
+  for (control::Output& part : std::exchange(parts, {})) show(std::exchange(part, {}));
 }
 
 // The rest is told when terminal and files have taken all.

@@ -64,6 +64,7 @@ class Streams {
   std::size_t unwritten() const { return terminal_.queued_bytes() + files_.queued_bytes(); }
   void on_written();
   void show(const control::Output& output);
+  void show_parts(std::vector<control::Output>& parts);
   void repay(int host, std::uint64_t least);
   void put_into_file(const control::Output& output, const std::string& pattern);
   void show_folded(bool all);

@@ -70,12 +70,12 @@ Code finish(MPI_Request* handle, MPI_Status* status) {
   comm::Request& request = *operation_of(*handle);
   if (request.hooks() != nullptr) [[unlikely]]
     return finish_made(handle, status, request);
-  const p2p::Status result = request.status();
-  put_status(result, status);
-  if (result.code != Code::ok) [[unlikely]]
-    note_failure(request, result, result.code);
+  const Code code = request.status().code;
+  put_status(request.status(), status);
+  if (code != Code::ok) [[unlikely]]
+    note_failure(request, request.status(), code);
   let_go(handle, request);
-  return result.code;
+  return code;
 }
 
 Code free_request(MPI_Request* handle) {

@@ -14,9 +14,12 @@ inline comm::Request* operation_of(MPI_Request handle) {
     return static_cast<comm::Request*>(object);
   return static_cast<PersistentRequest*>(object)->current;
 }
-// Null if it is not persistent.
+// The same of the request itself: null if it is not persistent.
 inline PersistentRequest* persistent_of(MPI_Request handle) {
-  return object_at<PersistentRequest>(bits_of(handle), ObjectKind::persistent);
+  if (handle == MPI_REQUEST_NULL) return nullptr;
+  auto* const object = static_cast<Object*>(slots::object_of(bits_of(handle)));
+  return object->kind() == ObjectKind::persistent ? static_cast<PersistentRequest*>(object)
+                                                  : nullptr;
 }
 inline bool is_active(MPI_Request handle) {
   return operation_of(handle) != nullptr;

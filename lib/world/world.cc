@@ -48,14 +48,6 @@ World::World(std::unique_ptr<wireup::Wireup> wireup, const Knobs& knobs, ThreadL
   if (level == ThreadLevel::multiple || helps_every_us_ > 0) gate_.emplace();
 }
 
-void World::pass_gate() {
-  gate_->enter();
-}
-
-void World::leave_gate() {
-  gate_->leave();
-}
-
 void World::open_gate() {
   if (gate_) return;
   gate_.emplace();

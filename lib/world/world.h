@@ -37,12 +37,10 @@ class World {
   // One thread at a time below the bindings. Recursive; free of cost unless it is gated:
   // with `multiple`, or when a thread of ours makes progress (TUTTI_PROGRESS_US).
   void enter() {
-    if (gate_) [[unlikely]]
-      pass_gate();
+    if (gate_) gate_->enter();
   }
   void leave() {
-    if (gate_) [[unlikely]]
-      leave_gate();
+    if (gate_) gate_->leave();
   }
   // Around a function of the user's: others may come in meanwhile, since it may wait for them.
   // False, and nothing happened: not inside, or inside of another call.
@@ -102,8 +100,6 @@ class World {
  private:
   World(std::unique_ptr<wireup::Wireup> wireup, const Knobs& knobs, ThreadLevel level);
   // Not inlined: every function of MPI enters.
-  void pass_gate();
-  void leave_gate();
   bool call_helper();
   Result<void> connect();
   Code meet_at_the_end();

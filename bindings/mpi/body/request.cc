@@ -17,11 +17,12 @@ MPI_Status* status_at(MPI_Status* statuses, int i) {
 // One entry of a call on all: inactive ones give the empty status; one that is still under way
 // beside one that failed stays as it is (MPI 5.0, 3.7.5).
 Code finish_entry(MPI_Request* request, MPI_Status* status) {
-  if (!is_active(*request)) {
+  const comm::Request* const operation = operation_of(*request);
+  if (operation == nullptr) {
     put_empty_status(status);
     return Code::ok;
   }
-  if (!is_done(*request)) {
+  if (!operation->is_done()) {
     if (status != nullptr) status->MPI_ERROR = MPI_ERR_PENDING;
     return Code::ok;
   }
@@ -153,9 +154,9 @@ Code waitall(int count, MPI_Request array_of_requests[], MPI_Status* array_of_st
   comm::Runtime& runtime = process.self_comm->runtime();
   std::uint64_t failures = 0;  // after which none of ours had failed
   for (int i = 0; i < count; ++i) {
-    if (!is_active(array_of_requests[i])) continue;
-    comm::Request& request = *operation_of(array_of_requests[i]);
-    while (!request.is_done() && !comm::wait(runtime, request, failures)) {
+    comm::Request* const request = operation_of(array_of_requests[i]);
+    if (request == nullptr) continue;
+    while (!request->is_done() && !comm::wait(runtime, *request, failures)) {
       failures = comm::failures(runtime);
       if (has_failed(count, array_of_requests))
         return finish_all(count, array_of_requests, array_of_statuses);

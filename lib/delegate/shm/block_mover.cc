@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "base/register_copy.h"
 #include "base/stream_copy.h"
 
 namespace tutti::delegate {
@@ -212,14 +213,19 @@ Code BlockMover::take_round(Work& work, Count round) {
 // A block that is longer than the caches is best written past them: an ordinary store would read
 // its line first, and what the giver is about to read leaves the caches for it. From which size on,
 // and whether at all, a judge finds out, by what all rounds take from the first part on: a giver
-// that is slower for our stores counts, too (record 0074).
+// that is slower for our stores counts, too (record 0074). Ordinary ones go by registers: the giver
+// writes the next part meanwhile, by `rep movsb` (record 0067).
 void BlockMover::take_part(BlockExchange& exchange, int giver, Count offset, const std::byte* in,
                            Count bytes) {
   const types::Buffer into = exchange.taken(giver);
   if (exchange.rounds <= exchange.depth || !into.is_contiguous())
     return members_.unpack(into, offset, in, bytes);
   if (!exchange.stores) exchange.stores = stores_for(exchange);
-  copy_by(*exchange.stores, into.at() + offset, in, static_cast<std::size_t>(bytes));
+  std::byte* const to = into.at() + offset;
+  if (*exchange.stores == Stores::ordinary)
+    register_copy(to, in, static_cast<std::size_t>(bytes));
+  else
+    copy_by(*exchange.stores, to, in, static_cast<std::size_t>(bytes));
 }
 
 Stores BlockMover::stores_for(BlockExchange& exchange) {

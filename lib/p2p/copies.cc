@@ -139,7 +139,9 @@ int Core::pump_bounces(PeerState& to, Path path, Transfer* transfer) {
     const std::size_t bytes =
         std::min<std::uint64_t>(first->bytes, transfer->total - first->offset);
     header.length = first->offset;
-    if (path.link->try_post({&header, first->memory(), bytes, nullptr})) {
+    transport::FrameView frame{&header, first->memory(), bytes};
+    frame.is_part = bytes < transfer->total;
+    if (path.link->try_post(frame)) {
       transfer->bounces = first->next;
       transfer->moved += bytes;
       give_bounce(first);

@@ -122,9 +122,14 @@ int Core::pump_data(Transfer* transfer) {
       if (lies_flat) --transfer->in_flight;
     });
     const types::Device* const device = transfer->buffer.device;
-    if (booked.holds(path->link->try_post(
-            {&header, data, bytes, lies_flat ? &transfer->pin : nullptr, transfer->buffer.kind(),
-             device == nullptr ? 0 : device->number()}))) {
+    const transport::FrameView frame{&header,
+                                     data,
+                                     bytes,
+                                     lies_flat ? &transfer->pin : nullptr,
+                                     transfer->buffer.kind(),
+                                     device == nullptr ? 0 : device->number(),
+                                     bytes < transfer->total};
+    if (booked.holds(path->link->try_post(frame))) {
       transfer->staged = 0;
       transfer->moved += bytes;
       ++posted;

@@ -57,7 +57,8 @@ struct FrameView {
   Done* done = nullptr;
   // Where the payload lies; other than the host's only with `done`, and where Link::kinds has it.
   MemoryKind kind = MemoryKind::host;
-  int device = 0;  // of that kind
+  int device = 0;        // of that kind
+  bool is_part = false;  // other frames carry the rest of its message
 };
 
 struct Peer {

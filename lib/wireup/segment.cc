@@ -41,9 +41,7 @@ void plan_lanes(SegmentFacts& header, std::uint32_t local_ranks, std::uint64_t a
   const bool some = local_ranks <= 128;
   header.lane_lines = few ? 256 : some ? 128 : 64;
   header.lane_data_bytes = few ? ring_bytes(local_ranks) : some ? 128 << 10 : 32 << 10;
-  // Half of the longest frame, of which long messages are made: by the time that one of these is
-  // answered its cell has left the caches (transport/shm/cells.h).
-  header.lane_cell_bytes = header.lane_data_bytes / 16;
+  header.lane_cell_bytes = header.lane_data_bytes / 8;  // the longest frame
   // Four lines of counters, the line slots, the data ring, the cell.
   header.lane_bytes = round_up(4 * kCacheLine + header.lane_lines * kCacheLine +
                                    header.lane_data_bytes + header.lane_cell_bytes,

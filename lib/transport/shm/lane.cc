@@ -22,23 +22,24 @@ void copy_out(std::byte* to, const std::byte* from, std::size_t bytes, std::size
 
 }  // namespace
 
-bool Writer::write_longer(const FrameHeader& header, const std::byte* payload, std::size_t bytes) {
+bool Writer::write_longer(const FrameView& frame) {
+  const std::size_t bytes = frame.bytes;
   LaneLine& line = *next_;
-  if (bytes >= kLeastInCell && bytes <= geometry_.cell_bytes && cells_ != nullptr &&
-      cells_->has_any()) {
-    write_beside(header, {payload, bytes}, pass_cell(), {});
+  if (bytes >= kLeastInCell && bytes <= geometry_.cell_bytes && !frame.is_part &&
+      cells_ != nullptr && cells_->has_any()) {
+    write_beside(*frame.header, {frame.payload, bytes}, pass_cell(), {});
     return true;
   }
   const std::uint32_t lines = lines_of(static_cast<std::uint32_t>(bytes));
   if (bytes <= kMostInLines && end_ - next_ >= lines && has_lines(lines)) {
-    std::memcpy(line.inlined, payload, bytes);
+    std::memcpy(line.inlined, frame.payload, bytes);
     std::memset(&has_payload_[static_cast<std::size_t>(next_ - begin_) + 1], 1, lines - 1);
-    publish(line, header, bytes, lines);
+    publish(line, *frame.header, bytes, lines);
     return true;
   }
   const std::optional<Place> place = allot(static_cast<std::uint32_t>(bytes));
   if (!place) return starve();
-  write_beside(header, {payload, bytes}, *place, way_for(bytes));
+  write_beside(*frame.header, {frame.payload, bytes}, *place, way_for(bytes));
   return true;
 }
 

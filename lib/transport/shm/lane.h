@@ -92,13 +92,13 @@ class Writer {
         has_payload_(geometry.lines),
         geometry_(geometry) {}
 
-  // False: full. `bytes` is at most max_frame().
-  bool try_write(const FrameHeader& header, const std::byte* payload, std::size_t bytes) {
+  // False: full. It has max_frame() bytes at most.
+  bool try_write(const FrameView& frame) {
     if (!has_lines(1)) return starve();
-    if (bytes > kInlineBytes) return write_longer(header, payload, bytes);
+    if (frame.bytes > kInlineBytes) return write_longer(frame);
     LaneLine& line = *next_;
-    copy_short(line.inlined, payload, bytes);
-    publish(line, header, bytes, 1);
+    copy_short(line.inlined, frame.payload, frame.bytes);
+    publish(line, *frame.header, frame.bytes, 1);
     return true;
   }
 
@@ -154,7 +154,7 @@ class Writer {
     std::uint32_t at;  // as its line says it
   };
   // lane.cc
-  bool write_longer(const FrameHeader& header, const std::byte* payload, std::size_t bytes);
+  bool write_longer(const FrameView& frame);
   void write_beside(const FrameHeader& header, std::span<const std::byte> payload,
                     const Place& place, Pace::Way way);
   std::optional<Place> allot(std::uint32_t bytes);

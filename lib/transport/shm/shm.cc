@@ -43,7 +43,7 @@ class ShmLink final : public Link {
         bit_(std::uint64_t{1} << local_of(wireup) % 64) {}
 
   bool try_post(const FrameView& frame) override {
-    if (!writer_.try_write(*frame.header, frame.payload, frame.bytes)) return false;
+    if (!writer_.try_write(frame)) return false;
     if (!announced_) announce();
     wake_if_asleep(segment_, to_, peer_, fence_);
     if (frame.done != nullptr) frame.done->fire(frame.done, true);

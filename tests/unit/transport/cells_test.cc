@@ -42,9 +42,8 @@ struct Pair {
     void take_back(std::uint64_t number) override {
       reader.take_back(static_cast<std::uint32_t>(number));
     }
-    bool write(std::size_t length) {
-      const auto data = pattern(length, sent);
-      if (!writer.try_write(header_for(sent), data.data(), data.size())) return false;
+    bool write(std::size_t length, bool is_part = false) {
+      if (!write_to(writer, sent, pattern(length, sent), is_part)) return false;
       ++sent;
       return true;
     }
@@ -101,6 +100,16 @@ TEST_CASE("in a stream, and where a frame is longer than a cell, frames go throu
   CHECK(pair.cell_of(1, 0) == 0);
   CHECK(pair.cell_of(1, 1) == 1);
   CHECK(!pair.is_in_cell(1, 2));
+}
+
+TEST_CASE("parts of a longer message leave the cells alone", "[cells]") {
+  Pair pair;
+  for (std::uint64_t i = 0; i < 2; ++i) {
+    REQUIRE(pair.ends[0].write(kFits, i == 0));
+    CHECK(pair.is_in_cell(0, i) == (i == 1));
+    REQUIRE(pair.ends[1].read() == Got::frame);
+    CHECK(pair.ends[1].sink.frames.back().payload == pattern(kFits, i));
+  }
 }
 
 TEST_CASE("a cell that is lent is nobody's until the loan ends", "[cells][loan]") {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
+#include "rig.h"
 #include "transport/shm/lane.h"
 
 namespace tutti::test {
@@ -23,5 +25,14 @@ struct LaneMemory {
   std::vector<Line> memory =
       std::vector<Line>(transport::shm::kCounterLines + geometry.lines + geometry.units);
 };
+
+// Into a lane, with the header of such a number. False: full.
+inline bool write_to(transport::shm::Writer& writer, std::uint64_t number,
+                     std::span<const std::byte> payload, bool is_part = false) {
+  const transport::FrameHeader header = header_for(number);
+  transport::FrameView frame{&header, payload.data(), payload.size()};
+  frame.is_part = is_part;
+  return writer.try_write(frame);
+}
 
 }  // namespace tutti::test

@@ -28,7 +28,7 @@ struct Lane : LaneMemory {
   }
   void write(std::size_t length, std::size_t seed) {
     const auto data = pattern(length, seed);
-    REQUIRE(writer.try_write(header_for(seed), data.data(), data.size()));
+    REQUIRE(write_to(writer, seed, data));
   }
   void show(std::size_t number, std::size_t shown) {
     line(number).ring.shown.store(static_cast<std::uint32_t>(shown));
@@ -168,7 +168,7 @@ TEST_CASE("payload that goes on in lines and looks like frames is none", "[lane]
     const std::uint64_t word = frame_of(lap);
     for (std::size_t at = 0; at + sizeof word <= data.size(); at += sizeof word)
       std::memcpy(data.data() + at, &word, sizeof word);
-    if (!lane.writer.try_write(header_for(sent), data.data(), data.size())) {
+    if (!write_to(lane.writer, sent, data)) {
       FAIL("the lane is full, though nothing is in it");
     }
     REQUIRE(lane.reader.has_frame());
@@ -188,7 +188,7 @@ TEST_CASE("a lane that is full of frames of some lines holds each until it is re
     for (;;) {
       const std::size_t bytes = random() % 473;
       const auto data = pattern(bytes, sent);
-      if (!lane.writer.try_write(header_for(sent), data.data(), bytes)) break;
+      if (!write_to(lane.writer, sent, data)) break;
       lengths.push_back(bytes);
       ++sent;
     }

@@ -23,6 +23,13 @@ Function* of(Function*, const char* name) {
 #define NAME_OF(name) NAME_OF_(name)
 #define LATE(name) of(static_cast<decltype(&name)>(nullptr), NAME_OF(name))
 
+// Of memory that is no heap, of which the library cannot tell so easily that it is the host's.
+void by_stack() {
+  int one = 1, sum = 0;
+  MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  CHECK(sum == size);
+}
+
 }  // namespace
 
 int main(int, char** argv) {
@@ -31,11 +38,13 @@ int main(int, char** argv) {
   std::vector<int> sums(1000);
   MPI_Allreduce(ones.data(), sums.data(), 1000, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   CHECK(sums == std::vector<int>(1000, size));
+  by_stack();
   library = ::dlopen(argv[1], RTLD_NOW | RTLD_GLOBAL);
   if (library == nullptr) return 3;
   // Loaded, and not initialised: still nobody's but the host's.
   MPI_Allreduce(MPI_IN_PLACE, sums.data(), 1000, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   CHECK(sums == std::vector<int>(1000, size * size));
+  by_stack();
   CUcontext context = nullptr;
   CUdeviceptr memory = 0;
   CHECK(LATE(cuInit)(0) == CUDA_SUCCESS);

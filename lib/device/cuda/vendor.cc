@@ -43,7 +43,7 @@ bool Cuda::find_driver() {
 }
 
 types::Device* Cuda::owner_of(const void* address, bool begins_call) {
-  if (!is_found_ && !find_driver()) return nullptr;
+  if (heap_.has(address) || (!is_found_ && !find_driver())) return nullptr;
   const Pointer& pointer = pointers_.find(address);
   if (pointer.is_host()) return nullptr;
   if (pointer.kind == PointerKind::freed)

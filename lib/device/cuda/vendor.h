@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "device/cuda/gpu.h"
+#include "device/cuda/heap.h"
 #include "device/cuda/ipc.h"
 #include "device/cuda/pointers.h"
 #include "device/cuda/unusable.h"
@@ -43,6 +44,7 @@ class Cuda final : public types::Vendor {
   void bury();
   CUcontext context_of(const Pointer& pointer, bool* is_primary, std::string* why) const;
 
+  const Heap heap_;
   Driver driver_;
   bool is_found_ = false;
   unsigned long long loads_ = 0;  // as the loader counted them when we looked

@@ -64,6 +64,16 @@ types::Device* Cuda::owner_of(const void* address, bool begins_call) {
   return begins_call ? gpu->begin_call() : gpu;
 }
 
+// A library that we cannot use counts as none that has devices.
+bool Cuda::ask_for_devices() {
+  if (!is_found_ && !find_driver()) return !has_library();
+  int count = 0;
+  CUresult said = driver_.cuDeviceGetCount(&count);
+  if (said == CUDA_ERROR_NOT_INITIALIZED && driver_.cuInit(0) == CUDA_SUCCESS)
+    said = driver_.cuDeviceGetCount(&count);
+  return said == CUDA_SUCCESS && count > 0;
+}
+
 // Memory of no context (of a pool, mapped by address) and managed memory are reached from every
 // context. But what the caller gave the GPU stands in the default stream of the context that works
 // on the memory, and a library looks at its own context's. Of what is not there others say so.

@@ -190,7 +190,8 @@ void say_stack(Words& words, CrashStack& stack) {
 
 // The program uses GPUs, and this process takes none of their memory: perhaps it was given some.
 bool may_be_gpu_memory() {
-  if (process.world == nullptr || function_under_way() == nullptr || takes_memory(MemoryKind::cuda))
+  if (process.world == nullptr || function_under_way() == nullptr ||
+      looks_for_memory(MemoryKind::cuda))
     return false;
   return ::dl_iterate_phdr(
              [](dl_phdr_info* library, std::size_t, void*) {

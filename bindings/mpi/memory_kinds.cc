@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <vector>
 
 #include "base/text.h"
@@ -34,6 +35,10 @@ bool is_provided(const std::string& kind) {
   });
 }
 
+std::span<types::Vendor* const> vendors() {
+  return process.world->endpoint().devices().vendors();
+}
+
 std::vector<std::string> kinds_in(std::string_view list) {
   std::vector<std::string> kinds;
   for (const std::string& one : text::split(list, ','))
@@ -46,8 +51,18 @@ std::vector<std::string> kinds_in(std::string_view list) {
 bool takes_memory(MemoryKind kind) {
   if (kind == MemoryKind::host) return true;
   if (process.world == nullptr) return false;
-  const auto vendors = process.world->endpoint().devices().vendors();
-  return std::ranges::any_of(vendors, [kind](const auto* each) { return each->kind() == kind; });
+  process.world->enter();
+  const bool takes = std::ranges::any_of(
+      vendors(), [kind](auto* each) { return each->kind() == kind && each->ask_for_devices(); });
+  process.world->leave();
+  return takes;
+}
+
+bool looks_for_memory(MemoryKind kind) {
+  return kind == MemoryKind::host ||
+         (process.world != nullptr && std::ranges::any_of(vendors(), [kind](const auto* each) {
+            return each->kind() == kind;
+          }));
 }
 
 std::string kinds_asked_for() {

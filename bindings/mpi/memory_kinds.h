@@ -12,8 +12,11 @@ namespace tutti::mpi {
 inline constexpr const char* kKindsKey = "mpi_memory_alloc_kinds";
 inline constexpr const char* kAssertedKindsKey = "mpi_assert_memory_alloc_kinds";
 
-// Whether any call takes such memory, in this process and now.
+// Whether any call takes such memory, in this process and now: the vendor's library is asked if the
+// program has loaded it, which initialises it. Inside of a call or not.
 bool takes_memory(MemoryKind kind);
+// Whether buffers are looked at for it. Asks nobody: for a signal's handler, too.
+bool looks_for_memory(MemoryKind kind);
 
 // By the launcher, of the whole job (prun --memory-alloc-kinds).
 std::string kinds_asked_for();

@@ -1,8 +1,8 @@
 // device: GPUs whose memory users' buffers may lie in, as types::Device has them.
 //
 // Owner: the world, beside its endpoint, whose requests end before this does. One thread at a time,
-// the world's gate held. Nothing here loads a vendor's library or initialises it: a program that
-// has a device's pointer has done both.
+// the world's gate held. Nothing here loads a vendor's library, nor initialises it but for who asks
+// whether there are devices: a program that has a device's pointer has done both.
 #pragma once
 
 #include <memory>

@@ -109,6 +109,7 @@ WITHOUT = ["driver_calls",  # calls of the driver's are counted
            "other_memory",  # the host's memory comes to be where a GPU's was
            "overlapped",    # what copies take is made up
            "quickest",      # likewise
+           "refused",       # the driver fails as it is told
            "taken"]         # a stand-in that ends who takes memory away below a copy
 # Programs of tests/ranks whose buffers tests/mover moves: what tests/mover/run.py has first.
 MOVED = ["p2p", "persistent", "nonblocking", "collectives", "topologies", "buffered"]

@@ -6,6 +6,7 @@
 // wrong.
 #include <chrono>
 #include <cstdio>
+#include <memory>
 
 #include "device/cuda/driver.h"
 #include "device/cuda/pointers.h"
@@ -56,5 +57,8 @@ int main() {
        [&] { driver.cuPointerGetAttributes(2, which, values, memory); });
   tell("a known allocation", [&] { sum += static_cast<unsigned>(pointers.find(known).ordinal); });
   tell("a host's, asked by a call", [&] { sum += vendor->owner_of(&here) != nullptr ? 1 : 0; });
+  const auto there = std::make_unique<int>();
+  tell("the heap's, asked by a call",
+       [&] { sum += vendor->owner_of(there.get()) != nullptr ? 1 : 0; });
   return sum == 0 ? 0 : 1;
 }

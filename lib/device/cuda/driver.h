@@ -68,6 +68,7 @@ class DriverFunction<Said (*)(Given...)> {
   X(cuCtxPushCurrent)                   \
   X(cuCtxPopCurrent)                    \
   X(cuCtxGetDevice)                     \
+  X(cuInit)                             \
   X(cuDeviceGetUuid)                    \
   X(cuDeviceGetCount)                   \
   X(cuDevicePrimaryCtxGetState)         \

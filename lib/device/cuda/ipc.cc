@@ -67,8 +67,10 @@ class ImportedPart final : public types::Imported {
 tl::unexpected<Error> refused(const Driver& driver, const char* call, CUresult said) {
   const bool is_for_good = said == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
   const std::string why = is_for_good ? "no peer access, " : "";
-  return fail(is_for_good ? Code::access : Code::unsupported,
-              why + call + ": " + driver.text_of(said));
+  const Code code = is_for_good                        ? Code::access
+                    : said == CUDA_ERROR_OUT_OF_MEMORY ? Code::no_mem
+                                                       : Code::unsupported;
+  return fail(code, why + call + ": " + driver.text_of(said));
 }
 
 std::array<std::uint8_t, 16> uuid_of(const Driver& driver, CUdevice device) {
@@ -121,9 +123,9 @@ Result<std::pair<Gpu*, std::shared_ptr<OpenedMemory>>> Imports::open(int from, c
   if (std::ranges::any_of(opened_,
                           [&](const auto& each) { return each->is_elsewhere(*gpu, from, key); }))
     return fail(Code::unsupported, "another GPU here reads that memory of a pool");
-  if (const auto found = refused_.find({gpu, key.gpu}); found != refused_.end()) {
-    reached_[from] = {"staged: " + found->second, {}};
-    return fail(Code::unsupported, found->second);
+  if (const std::string* const why = known_refusal(*gpu, from, key); why != nullptr) {
+    reached_[from] = {"staged: " + *why, {}};
+    return fail(Code::unsupported, *why);
   }
   std::erase_if(opened_, [&](const auto& each) { return each->is_replaced_by(from, key); });
   for (auto each = opened_.begin(); opened_.size() >= kMostOpened && each != opened_.end();)
@@ -131,13 +133,31 @@ Result<std::pair<Gpu*, std::shared_ptr<OpenedMemory>>> Imports::open(int from, c
   close_retired();
   auto opened = make(*gpu, from, key);
   if (const auto done = opened->open(courier); !done) {
-    reached_[from] = {"staged: " + done.error().text, {}};
-    if (done.error().code == Code::access) refused_[{gpu, key.gpu}] = done.error().text;
+    note_refusal(*gpu, from, key, done.error());
     return tl::unexpected<Error>(done.error());
   }
+  tried_of(*gpu, from, key).has_worked = true;
   reached_[from] = {"", {uuid_of(driver_, gpu->number()), key.gpu}};
   opened_.push_back(std::move(opened));
   return std::pair(gpu, opened_.back());
+}
+
+const std::string* Imports::known_refusal(const Gpu& gpu, int from, const IpcKey& key) {
+  const auto found = refused_.find({&gpu, key.gpu});
+  if (found != refused_.end()) return &found->second;
+  const Tried& tried = tried_of(gpu, from, key);
+  return tried.refusals >= kMostRefusals ? &tried.why : nullptr;
+}
+
+// A key that lies, and a want of memory, say nothing of the way.
+void Imports::note_refusal(const Gpu& gpu, int from, const IpcKey& key, const Error& why) {
+  reached_[from] = {"staged: " + why.text, {}};
+  if (why.code == Code::access) refused_[{&gpu, key.gpu}] = why.text;
+  Tried& tried = tried_of(gpu, from, key);
+  if (tried.has_worked || why.code == Code::intern || why.code == Code::no_mem) return;
+  if (++tried.refusals == kMostRefusals)
+    tried.why =
+        why.text + "; refused " + std::to_string(kMostRefusals) + " times, and not tried again";
 }
 
 // Whoever lets go of it last, it is only retired: closing may wait for streams (see `retired_`).

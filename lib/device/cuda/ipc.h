@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -39,7 +40,8 @@ struct IpcKey {
 };
 inline constexpr std::size_t kIpcKeyHead = offsetof(IpcKey, room);
 
-// The error of a call that the driver refused; of the code `access` where it always will.
+// The error of a call that the driver refused; of the code `access` where it always will, `no_mem`
+// where it lacks memory now.
 tl::unexpected<Error> refused(const Driver& driver, const char* call, CUresult said);
 
 std::array<std::uint8_t, 16> uuid_of(const Driver& driver, CUdevice device);
@@ -144,9 +146,22 @@ class Imports {
 
  private:
   using GpuPair = std::pair<topo::GpuUuid, topo::GpuUuid>;
+  // Opening by one way. What has never worked and was refused so often never will, as in
+  // containers. Where it has worked, a refusal is about the one allocation (which was freed, say).
+  struct Tried {
+    bool has_worked = false;
+    int refusals = 0;
+    std::string why;
+  };
+  static constexpr int kMostRefusals = 4;
   Result<Gpu*> reader_for(const IpcKey& key, const types::Device* into) const;
   std::string join_of(const GpuPair& gpus) const;
   std::shared_ptr<OpenedMemory> make(const Gpu& gpu, int from, const IpcKey& key);
+  Tried& tried_of(const Gpu& gpu, int from, const IpcKey& key) {
+    return tried_[{from, key.way, &gpu, key.gpu}];
+  }
+  const std::string* known_refusal(const Gpu& gpu, int from, const IpcKey& key);
+  void note_refusal(const Gpu& gpu, int from, const IpcKey& key, const Error& why);
 
   const Driver& driver_;
   const std::vector<std::unique_ptr<Gpu>>& gpus_;
@@ -160,6 +175,8 @@ class Imports {
   mutable std::optional<topo::Nvml> nvml_;  // opened when a report asks
   // GPUs here that do not reach one there, and why: not tried for each message.
   std::map<std::pair<const Gpu*, std::array<std::uint8_t, 16>>, std::string> refused_;
+  // By neighbour, way, GPU here and GPU there.
+  std::map<std::tuple<int, Way, const Gpu*, std::array<std::uint8_t, 16>>, Tried> tried_;
 };
 
 }  // namespace tutti::device::cuda

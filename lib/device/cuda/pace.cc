@@ -1,5 +1,7 @@
 // What this GPU takes for copies to the host, measured once: before host memory is first gone
-// through.
+// through. Copies from the host are not timed, and take chunks of the same length.
+#include "device/cuda/pace.h"
+
 #include <algorithm>
 #include <array>
 
@@ -12,7 +14,6 @@ namespace tutti::device::cuda {
 namespace {
 
 constexpr int kRounds = 3;  // the quickest counts
-constexpr std::array<std::size_t, 4> kChunks = {64 << 10, 128 << 10, 256 << 10, 512 << 10};
 static_assert(kChunks.back() <= Staging::kMostChunk);
 
 // A stream for that.
@@ -51,6 +52,18 @@ class CopyTiming {
 
 }  // namespace
 
+std::size_t chunk_by(const std::array<std::int64_t, kChunks.size()>& took) {
+  constexpr double kNearly = 0.9;
+  const auto rate = [&](std::size_t i) {  // bytes a ns
+    return static_cast<double>(kChunks[i]) / static_cast<double>(took[i]);
+  };
+  double best = 0;
+  for (std::size_t i = 0; i < kChunks.size(); ++i) best = std::max(best, rate(i));
+  std::size_t shortest = 0;
+  while (rate(shortest) < kNearly * best) ++shortest;
+  return kChunks[shortest];
+}
+
 Result<void> Gpu::take_spare() {
   if (spare_ != 0) return {};
   return check(driver_.cuMemAlloc(&spare_, kSpare), "cuMemAlloc of 1 MiB");
@@ -61,16 +74,12 @@ Result<void> Gpu::measure() {
   TUTTI_DO(take_spare());
   const CopyTiming timing(driver_);
   const auto host = reinterpret_cast<CUdeviceptr>(staging_.memory());
-  std::array<double, kChunks.size()> rates{};  // bytes a ns
+  std::array<std::int64_t, kChunks.size()> took{};
   for (std::size_t i = 0; i < kChunks.size(); ++i) {
-    const std::int64_t took = timing.copy(host, spare_, kChunks[i]);
-    if (took == 0) return {};
-    rates[i] = static_cast<double>(kChunks[i]) / static_cast<double>(took);
+    took[i] = timing.copy(host, spare_, kChunks[i]);
+    if (took[i] == 0) return {};
   }
-  constexpr double kNearly = 0.9;
-  const double best = *std::max_element(rates.begin(), rates.end());
-  for (std::size_t i = kChunks.size(); i-- > 0;)
-    if (rates[i] >= kNearly * best) pace_.chunk = kChunks[i];
+  pace_.chunk = chunk_by(took);
   if (log::explains())
     log::explain("GPU " + std::to_string(ordinal_) + " copies to the host in chunks of " +
                  std::to_string(pace_.chunk >> 10) + " KiB");

@@ -43,7 +43,7 @@ bool Cuda::find_driver() {
 }
 
 types::Device* Cuda::owner_of(const void* address, bool begins_call) {
-  if (!is_found_ && !find_driver()) return nullptr;
+  if (heap_.has(address) || (!is_found_ && !find_driver())) return nullptr;
   const Pointer& pointer = pointers_.find(address);
   if (pointer.is_host()) return nullptr;
   if (pointer.kind == PointerKind::freed)
@@ -62,6 +62,16 @@ types::Device* Cuda::owner_of(const void* address, bool begins_call) {
         address, pointer.ordinal,
         std::string("is ") + name_of(pointer.kind) + ", which cannot be worked on: " + why);
   return begins_call ? gpu->begin_call() : gpu;
+}
+
+// A library that we cannot use counts as none that has devices.
+bool Cuda::ask_for_devices() {
+  if (!is_found_ && !find_driver()) return !has_library();
+  int count = 0;
+  CUresult said = driver_.cuDeviceGetCount(&count);
+  if (said == CUDA_ERROR_NOT_INITIALIZED && driver_.cuInit(0) == CUDA_SUCCESS)
+    said = driver_.cuDeviceGetCount(&count);
+  return said == CUDA_SUCCESS && count > 0;
 }
 
 // Memory of no context (of a pool, mapped by address) and managed memory are reached from every

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "device/cuda/gpu.h"
+#include "device/cuda/heap.h"
 #include "device/cuda/ipc.h"
 #include "device/cuda/pointers.h"
 #include "device/cuda/unusable.h"
@@ -19,6 +20,7 @@ class Cuda final : public types::Vendor {
  public:
   types::Device* owner_of(const void* address, bool begins_call) override;
   bool is_for_libraries(const void* address, bool begins_call) override;
+  bool ask_for_devices() override;
   int progress() override;
   bool one_stands_behind_caller() override;
   const char* queue_type() const override { return "cudaStream_t"; }
@@ -43,6 +45,7 @@ class Cuda final : public types::Vendor {
   void bury();
   CUcontext context_of(const Pointer& pointer, bool* is_primary, std::string* why) const;
 
+  const Heap heap_;
   Driver driver_;
   bool is_found_ = false;
   unsigned long long loads_ = 0;  // as the loader counted them when we looked

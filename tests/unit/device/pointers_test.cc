@@ -2,8 +2,10 @@
 #include "device/cuda/pointers.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "catch.h"
+#include "device/cuda/heap.h"
 #include "device/device.h"
 #include "driver.h"
 
@@ -199,4 +201,35 @@ TEST_CASE("an address leads to its GPU, another's to another", "[device]") {
   types::Device* const freed = vendor->owner_of(address_of(first));
   REQUIRE(freed != nullptr);
   CHECK_FALSE(freed->is_usable());
+}
+
+TEST_CASE("the heap, as long as it is now, is the host's, and nobody is asked", "[device]") {
+  const Gpus gpus;
+  const device::cuda::Heap heap;
+  constexpr int kMore = 8192;
+  auto* const grown = static_cast<std::byte*>(::sbrk(kMore));
+  REQUIRE(static_cast<void*>(grown) != reinterpret_cast<void*>(-1));
+  CHECK(heap.has(grown));
+  CHECK(heap.has(grown + kMore - 1));
+  CHECK_FALSE(heap.has(grown + kMore));
+  int here = 0;
+  static int there = 0;
+  void* const mapped =
+      ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const CUdeviceptr gpus_own = Gpus::take(100);
+  for (const void* other :
+       {static_cast<const void*>(&here), static_cast<const void*>(&there),
+        static_cast<const void*>(mapped), address_of(gpus_own), static_cast<const void*>(nullptr)})
+    CHECK_FALSE(heap.has(other));
+  ::munmap(mapped, 4096);
+
+  const auto vendor = device::find_gpus(Knobs::defaults());
+  const auto asked = [] { return tutti_standin_count("cuPointerGetAttributes"); };
+  const auto before = asked();
+  CHECK(vendor->owner_of(grown) == nullptr);
+  CHECK(asked() == before);
+  CHECK(vendor->owner_of(&here) == nullptr);
+  CHECK(asked() == before + 1);
+  ::sbrk(-kMore);
+  CHECK_FALSE(heap.has(grown));
 }

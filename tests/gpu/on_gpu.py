@@ -13,6 +13,11 @@ RECOVERS = ["--enable-recovery"]
 KILLED = 137
 
 
+def goes_on(alive, dead):
+    """What a rank says that goes on, and prun of the dead one."""
+    return rf"(?s)(?=.*rank {alive} goes on).*prun: rank {dead} on host \S+ was killed by signal 9"
+
+
 @dataclasses.dataclass(frozen=True)
 class Run:
     what: str                   # the program and its words
@@ -66,30 +71,30 @@ FAILURES = [
     Run("stream_failures fatal", ends=15, says="MPIX_Recv_enqueue on a communicator of 2 ranks: enqueued in stream 0x"),
     Run("stream_failures untold", says="and no call came that could say so"),
     Run("stream_failures exits", ends=3, says="ended with status 3"),
-    Run("stream_failures killed", ends=KILLED, says="rank 0 goes on", prun=RECOVERS),
-    Run("ipc_faults killed 0", ends=KILLED, says="rank 1 goes on", prun=RECOVERS),
-    Run("ipc_faults killed 1", ends=KILLED, says="rank 0 goes on", prun=RECOVERS)]
+    Run("stream_failures killed", ends=KILLED, says=goes_on(0, "[1-9]"), prun=RECOVERS),
+    Run("ipc_faults killed 0", ends=KILLED, says=goes_on(1, 0), prun=RECOVERS),
+    Run("ipc_faults killed 1", ends=KILLED, says=goes_on(0, "[1-9]"), prun=RECOVERS)]
 
 NCCL_FAILURES = [
     Run("operations nccl", env=FORCED, nccl=True),
     Run("nccl_threads", (2, 3), env=FORCED, nccl=True),
     Run("nccl_contexts", (2, 3), env=FORCED, nccl=True),
     Run("nccl_levels 0 right", (3,), env=FORCED, nccl=True),
-    Run("nccl_kill", (2, 3), ends=KILLED, says="rank 0 goes on", prun=RECOVERS, env=FORCED, nccl=True),
+    Run("nccl_kill", (2, 3), ends=KILLED, says=goes_on(0, "[1-9]"), prun=RECOVERS, env=FORCED, nccl=True),
     Run("nccl_streams declined", env=FORCED, nccl=True),
     Run("nccl_streams streamed", (2, 3), env=FORCED, nccl=True),
     Run("nccl_streams alone", env=FORCED, nccl=True),
     Run("nccl_streams beside", env=FORCED, nccl=True),
     Run("held nccl", nccl=True),
     Run("nccl_streams unkept", env=FORCED, nccl=True),
-    Run("nccl_streams killed", ends=KILLED, says="rank 0 goes on", prun=RECOVERS, nccl=True)]
+    Run("nccl_streams killed", ends=KILLED, says=goes_on(0, "[1-9]"), prun=RECOVERS, nccl=True)]
 
 # Ranks 0 and 2, or their like, share a GPU: NCCL goes between those who lead.
 LEVELS = [
     Run("nccl levels", (4,), env=FORCED),
     Run("nccl_levels 0,1,0 right", (3,), env=FORCED),
     Run("nccl_levels 0,0,1,1 right", (4,), env=FORCED),
-    Run("nccl_levels 0,1,1,0 dies", (4,), ends=KILLED, says="rank 0 goes on", prun=RECOVERS, env=FORCED)]
+    Run("nccl_levels 0,1,1,0 dies", (4,), ends=KILLED, says=goes_on(0, "[1-9]"), prun=RECOVERS, env=FORCED)]
 
 # A GPU is reset; and the program breaks CUDA's rules: what is read then may be anything.
 LAST = [

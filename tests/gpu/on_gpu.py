@@ -112,6 +112,7 @@ WITHOUT = ["driver_calls",  # calls of the driver's are counted
            "host_calls",    # likewise
            "nccl_faults",   # NCCL's functions fail as they are told
            "other_memory",  # the host's memory comes to be where a GPU's was
+           "plain",         # whose libraries are those that the loader finds
            "overlapped",    # what copies take is made up
            "quickest",      # likewise
            "taken"]         # a stand-in that ends who takes memory away below a copy

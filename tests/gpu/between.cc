@@ -143,6 +143,20 @@ struct Groups {
   int here = 0, there = 0;
 };
 
+// What each of the others gives or takes, with a hole before it.
+struct Lengths {
+  Lengths(const Groups& of, int n) {
+    for (int other = 0; other < of.there; ++other) {
+      places.push_back(all + 1);
+      counts.push_back(n + other % 2);
+      all = places.back() + counts.back();
+    }
+    MPI_Comm_rank(of.comm, &me);
+  }
+  std::vector<int> counts, places;
+  int all = 0, me = 0;  // elements; this rank in its group
+};
+
 void with_root(const Groups& of, int n) {
   const int root = of.root(drawn_alike(2));
   const int all = n * of.there;
@@ -155,6 +169,17 @@ void with_root(const Groups& of, int n) {
   compare("scatter between", any_sort(), {all, n}, [&](const Sides& s) {
     CALL(s.form, Scatter, scatter, s.send, n, s.from.type, s.recv, n, s.into.type, root, of.comm);
   });
+  const Lengths of_each(of, n);
+  const int *const c = of_each.counts.data(), *const d = of_each.places.data();
+  const int mine = n + of_each.me % 2;
+  compare("gatherv between", any_sort(), {mine, of_each.all}, [&](const Sides& s) {
+    CALL(s.form, Gatherv, gatherv, s.send, mine, s.from.type, s.recv, c, d, s.into.type, root,
+         of.comm);
+  });
+  compare("scatterv between", any_sort(), {of_each.all, mine}, [&](const Sides& s) {
+    CALL(s.form, Scatterv, scatterv, s.send, c, d, s.from.type, s.recv, mine, s.into.type, root,
+         of.comm);
+  });
   compare("reduce between", any_operands(), {n, n}, [&](const Sides& s) {
     CALL(s.form, Reduce, reduce, s.send, s.recv, n, s.into.type, s.op, root, of.comm);
   });
@@ -162,20 +187,14 @@ void with_root(const Groups& of, int n) {
 
 void crossed(const Groups& of, int n) {
   const int all = n * of.there;
-  std::vector<int> counts, places;
-  int sum = 0;
-  for (int other = 0; other < of.there; ++other) {
-    places.push_back(sum + 1);
-    counts.push_back(n + other % 2);
-    sum = places.back() + counts.back();
-  }
-  int me = 0;
-  MPI_Comm_rank(of.comm, &me);
+  const Lengths of_each(of, n);
+  const int mine = n + of_each.me % 2, sum = of_each.all;
+  const std::vector<int>& places = of_each.places;
   compare("allgather between", any_sort(), {n, all}, [&](const Sides& s) {
     CALL(s.form, Allgather, allgather, s.send, n, s.from.type, s.recv, n, s.into.type, of.comm);
   });
-  compare("allgatherv between", any_sort(), {n + me % 2, sum}, [&](const Sides& s) {
-    CALL(s.form, Allgatherv, allgatherv, s.send, n + me % 2, s.from.type, s.recv, counts.data(),
+  compare("allgatherv between", any_sort(), {mine, sum}, [&](const Sides& s) {
+    CALL(s.form, Allgatherv, allgatherv, s.send, mine, s.from.type, s.recv, of_each.counts.data(),
          places.data(), s.into.type, of.comm);
   });
   compare("alltoall between", any_sort(), {all, all}, [&](const Sides& s) {
@@ -185,6 +204,18 @@ void crossed(const Groups& of, int n) {
   compare("alltoallv between", any_sort(), {sum, sum}, [&](const Sides& s) {
     CALL(s.form, Alltoallv, alltoallv, s.send, equal.data(), places.data(), s.from.type, s.recv,
          equal.data(), places.data(), s.into.type, of.comm);
+  });
+  compare("alltoallw between", any_sort(), {sum, sum}, [&](const Sides& s) {
+    const std::vector<MPI_Datatype> from(equal.size(), s.from.type),
+        into(equal.size(), s.into.type);
+    const auto bytes_of = [&](const Element& element) {
+      std::vector<int> bytes = places;
+      for (int& place : bytes) place *= static_cast<int>(element.extent);
+      return bytes;
+    };
+    const auto send_places = bytes_of(s.from), recv_places = bytes_of(s.into);
+    CALL(s.form, Alltoallw, alltoallw, s.send, equal.data(), send_places.data(), from.data(),
+         s.recv, equal.data(), recv_places.data(), into.data(), of.comm);
   });
 }
 

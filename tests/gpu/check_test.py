@@ -25,10 +25,10 @@ FIGURES = ["figures", "figures, staged", "figures of pointers", "figures of smal
            "allreduce, 2 ranks, ours"]
 PARTS = ["messages", "collectives", "layouts", "operations", "nccl forced", "nccl_forms forced", "nccl shared", "unused",
          "failures freed", "one_fails unseen", "scratch direct", "captures helper", "held ours", "held nccl",
-         "stream_failures killed", "ipc_faults killed 1", "nccl_kill", "nccl_streams killed", "contexts again", "moved p2p"]
+         "stream_failures killed", "ipc_faults killed 1", "nccl_kill", "nccl_streams killed", "contexts again", "moved p2p", "threads eager"]
 if os.environ.get("TUTTI_TEST_QUICK"):  # of each kind, since the tests of GPUs run the programs themselves
     PARTS = ["messages", "nccl forced", "nccl shared", "unused", "one_fails unseen", "stream_failures killed", "nccl_kill",
-             "contexts again", "moved p2p"]
+             "contexts again", "moved p2p", "threads eager"]
     ONLY = "|".join(f"^{part}" for part in PARTS + ["moved", "ipc direct", "figures", "allreduce"])
 else:
     ONLY = ""
@@ -86,6 +86,8 @@ def on_one_gpu(script, out, build, environment):
     names, skipped = names_of(said["checks"]), {row["what"]: row["why"] for row in said["skipped"]}
     for part in PARTS + FIGURES:
         assert has(names, part), part
+    order = [row["what"].split()[0] for row in said["checks"]]
+    assert "threads" not in order[:order.index("moved")], f"what may stand still takes the time of others: {order}"
     assert "several GPUs" in skipped and not has(skipped.values(), "carried"), skipped
     ways = {row.get("by") for row in said["figures"]}
     assert {"ours", "nccl", "nccl_bare", "chosen"} <= ways, ways

@@ -235,6 +235,21 @@ void everything() {
   enqueued(ones);
 }
 
+// What NCCL serves where that is forced, and nothing before: the driver is asked for NCCL early.
+void served() {
+  constexpr int kCount = 40000;
+  const std::vector<int> ones(kCount, 1);
+  gpu::Vector<int> out(ones, Kind::device), in(std::vector<int>(kCount), Kind::device);
+  for (int round = 0; round < 3; ++round) {
+    MPI_Allreduce(out.data(), in.data(), kCount, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    CHECK(in.get() == std::vector<int>(kCount, size));
+    MPI_Bcast(in.data(), kCount, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Allgather(out.data(), kCount / size, MPI_INT, in.data(), kCount / size, MPI_INT,
+                  MPI_COMM_WORLD);
+    CHECK(in.get().front() == 1);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -251,6 +266,7 @@ int main(int argc, char** argv) {
       for (const Kind kind : {Kind::device, Kind::pool, Kind::mapped, Kind::managed, Kind::pinned})
         freed_everywhere(kind, is_known);
   if (what == "everything") everything();
+  if (what == "served") served();
   if (what == "returned") returned();
   return done();
 }

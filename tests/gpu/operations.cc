@@ -19,6 +19,8 @@ gpu::Kind any_kind() {
   return is_nccls ? gpu::Kind::device : gpu::any_kind();
 }
 
+__extension__ typedef __int128 Int128;
+
 const MPI_Op kOps[] = {MPI_SUM,  MPI_PROD, MPI_MIN, MPI_MAX,  MPI_BAND,   MPI_BOR,
                        MPI_BXOR, MPI_LAND, MPI_LOR, MPI_LXOR, MPI_MINLOC, MPI_MAXLOC};
 
@@ -85,7 +87,11 @@ const Type kTypes[] = {
     WHOLE(MPI_UINT64_T, std::uint64_t),
     WHOLE(MPI_BYTE, std::uint8_t),
     WHOLE(MPI_C_BOOL, std::uint8_t),
+    WHOLE(MPI_INTEGER16, Int128),
     WHOLE(MPI_LOGICAL, std::int32_t),
+    WHOLE(MPI_LOGICAL2, std::int16_t),
+    WHOLE(MPI_LOGICAL8, std::int64_t),
+    WHOLE(MPI_LOGICAL16, Int128),
     WHOLE(MPI_FLOAT, float),
     WHOLE(MPI_DOUBLE, double),
     WHOLE(MPI_LONG_DOUBLE, long double),
@@ -178,7 +184,7 @@ int main(int argc, char**) {
       for (const int count : {1, 17, 5000}) fold(type, op, count);
   for (const Type& type : kTypes)
     for (const MPI_Op op : kOps) on_gpu(type, op, 1000);
-  CHECK(paired == 3 * 133);                             // operations and types that MPI pairs
+  CHECK(paired == 3 * 152);                             // operations and types that MPI pairs
   if (is_nccls) CHECK(gpu::has_served(0, 3 * 10 * 4));  // ten types and four operations are NCCL's
   unaligned();
   return done();

@@ -135,9 +135,9 @@ Alone::~Alone() {
 
 using namespace standin;
 
-static CUresult create(CUstream* stream, unsigned flags, const void* caller) {
+static CUresult create(const char* function, CUstream* stream, unsigned flags, const void* caller) {
   Lock lock(state().mutex);
-  if (const CUresult no = enter("cuStreamCreate", caller); no != CUDA_SUCCESS) return no;
+  if (const CUresult no = enter(function, caller); no != CUDA_SUCCESS) return no;
   await_waiting_copies(lock);
   if (current() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   auto* const made = new CUstream_st;
@@ -150,7 +150,7 @@ static CUresult create(CUstream* stream, unsigned flags, const void* caller) {
   return CUDA_SUCCESS;
 }
 CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
-  return create(stream, flags, __builtin_return_address(0));
+  return create("cuStreamCreate", stream, flags, __builtin_return_address(0));
 }
 CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
   ENTER("cuCtxGetStreamPriorityRange");
@@ -159,7 +159,7 @@ CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
   return current() == nullptr ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
 }
 CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int) {
-  return create(stream, flags, __builtin_return_address(0));
+  return create("cuStreamCreateWithPriority", stream, flags, __builtin_return_address(0));
 }
 CUresult cuStreamDestroy(CUstream stream) {
   ENTER("cuStreamDestroy");

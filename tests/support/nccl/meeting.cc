@@ -38,8 +38,20 @@ bool meet(ncclComm& comm) {
   return true;
 }
 
+int version() {
+  const char* const given = std::getenv("STANDIN_NCCL_VERSION");
+  return given == nullptr ? NCCL_VERSION_CODE : std::atoi(given);
+}
+
+// As the real one from 2.30 on.
+static bool may_share() {
+  const char* const given = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+  return given != nullptr && std::strtoll(given, nullptr, 0) != 0 &&
+         version() >= NCCL_VERSION(2, 30, 0);
+}
+
 bool are_apart(const ncclComm& comm, std::string* why) {
-  if (std::getenv("NCCL_MULTI_RANK_GPU_ENABLE") != nullptr) return true;
+  if (may_share()) return true;
   for (int one = 0; one < comm.size; ++one)
     for (int other = 0; other < one; ++other) {
       const Member &a = comm.file->members[other], &b = comm.file->members[one];

@@ -1,7 +1,7 @@
 // standin_nccl: NCCL for machines without a GPU, as far as Tutti calls it, with NCCL's rules:
 //
 //   - one rank a device and host (NCCL_HOSTID, or the host's name), unless
-//     NCCL_MULTI_RANK_GPU_ENABLE is set; all or none come to be;
+//     NCCL_MULTI_RANK_GPU_ENABLE is 1 and this is 2.30; all or none come to be;
 //   - members make the same calls in the same order: else the process ends with both calls' names;
 //   - nothing but questions is allowed while a communicator is in progress;
 //   - work is a stream's: it begins when what is before it has ended, and waits there for the
@@ -119,6 +119,7 @@ void note_error(std::string_view why);
 const char* last_words();
 // meeting.cc: all members, unless one aborts here (false).
 bool meet(ncclComm& comm);
+int version();  // what it says it is
 // Whether each is alone on its device; fills the last error.
 bool are_apart(const ncclComm& comm, std::string* why);
 // work.cc: on the stream's thread.

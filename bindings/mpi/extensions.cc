@@ -9,7 +9,7 @@ using namespace tutti;       // NOLINT(google-build-using-namespace): C function
 using namespace tutti::mpi;  // NOLINT(google-build-using-namespace): C functions
 
 TUTTI_EXPORTED int MPIX_Query_cuda_support(void) {
-  return takes_memory(MemoryKind::cuda) ? 1 : 0;
+  return takes_memory(MemoryKind::cuda, true) ? 1 : 0;
 }
 
 TUTTI_EXPORTED int MPIX_Query_hip_support(void) {

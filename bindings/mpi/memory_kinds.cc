@@ -48,12 +48,13 @@ std::vector<std::string> kinds_in(std::string_view list) {
 
 }  // namespace
 
-bool takes_memory(MemoryKind kind) {
+bool takes_memory(MemoryKind kind, bool may_start) {
   if (kind == MemoryKind::host) return true;
   if (process.world == nullptr) return false;
   process.world->enter();
-  const bool takes = std::ranges::any_of(
-      vendors(), [kind](auto* each) { return each->kind() == kind && each->ask_for_devices(); });
+  const bool takes = std::ranges::any_of(vendors(), [=](auto* each) {
+    return each->kind() == kind && each->ask_for_devices(may_start);
+  });
   process.world->leave();
   return takes;
 }

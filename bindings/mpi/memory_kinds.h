@@ -13,8 +13,9 @@ inline constexpr const char* kKindsKey = "mpi_memory_alloc_kinds";
 inline constexpr const char* kAssertedKindsKey = "mpi_assert_memory_alloc_kinds";
 
 // Whether any call takes such memory, in this process and now: the vendor's library is asked if the
-// program has loaded it, which initialises it. Inside of a call or not.
-bool takes_memory(MemoryKind kind);
+// program has loaded it. One that is not initialised yet may have some; with `may_start` it is
+// initialised, which fixes what it sees (CUDA_VISIBLE_DEVICES). Inside of a call or not.
+bool takes_memory(MemoryKind kind, bool may_start = false);
 // Whether buffers are looked at for it. Asks nobody: for a signal's handler, too.
 bool looks_for_memory(MemoryKind kind);
 

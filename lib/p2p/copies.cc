@@ -140,7 +140,7 @@ int Core::pump_bounces(PeerState& to, Path path, Transfer* transfer) {
         std::min<std::uint64_t>(first->bytes, transfer->total - first->offset);
     header.length = first->offset;
     transport::FrameView frame{&header, first->memory(), bytes};
-    frame.is_part = bytes < transfer->total;
+    frame.is_piece = transfer->total > path.max_frame;
     if (path.link->try_post(frame)) {
       transfer->bounces = first->next;
       transfer->moved += bytes;

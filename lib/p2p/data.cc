@@ -128,7 +128,7 @@ int Core::pump_data(Transfer* transfer) {
                                      lies_flat ? &transfer->pin : nullptr,
                                      transfer->buffer.kind(),
                                      device == nullptr ? 0 : device->number(),
-                                     bytes < transfer->total};
+                                     transfer->total > path->max_frame};
     if (booked.holds(path->link->try_post(frame))) {
       transfer->staged = 0;
       transfer->moved += bytes;

@@ -57,8 +57,8 @@ struct FrameView {
   Done* done = nullptr;
   // Where the payload lies; other than the host's only with `done`, and where Link::kinds has it.
   MemoryKind kind = MemoryKind::host;
-  int device = 0;        // of that kind
-  bool is_part = false;  // other frames carry the rest of its message
+  int device = 0;         // of that kind
+  bool is_piece = false;  // of a message that is longer than a frame may be
 };
 
 struct Peer {

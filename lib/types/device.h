@@ -182,9 +182,9 @@ class Vendor {
   // address and, in a call that begins now, comes after what its caller gave the device; true where
   // it is not of this vendor.
   virtual bool is_for_libraries(const void*, bool /*begins_call*/ = true) { return true; }
-  // Whether the program can have such memory: what the vendor's library says, which is initialised
-  // for that if the program has not done so; while it is not loaded, yes, since it may come.
-  virtual bool ask_for_devices() = 0;
+  // Whether the program can have such memory: what the vendor's library says. While that is not
+  // loaded, yes, since it may come; likewise while it is not initialised, unless it `may_start`.
+  virtual bool ask_for_devices(bool may_start) = 0;
   virtual int progress() = 0;
   virtual bool one_stands_behind_caller() { return false; }  // of its devices
   virtual const char* queue_type() const = 0;                // the C type of its queues' handles

@@ -99,7 +99,6 @@ class World {
 
  private:
   World(std::unique_ptr<wireup::Wireup> wireup, const Knobs& knobs, ThreadLevel level);
-  // Not inlined: every function of MPI enters.
   bool call_helper();
   Result<void> connect();
   Code meet_at_the_end();

@@ -50,14 +50,15 @@ struct FakeNet::State {
     int one = -1, other = -1;
     std::string text;
   } cut;
-  std::uint64_t copies = 0;
+  std::uint64_t copies = 0, pieces = 0;
   // Whom this rank lost its link with; -1: nobody.
   int lost_by(int rank) const {
     return cut.one == rank ? cut.other : cut.other == rank ? cut.one : -1;
   }
 
   // Once one of them finds no memory.
-  void count_frame() {
+  void count_frame(bool is_piece) {
+    pieces += is_piece ? 1 : 0;
     if (frames++ == options.throws_at) throw std::bad_alloc();
   }
   // Where the test may touch it.

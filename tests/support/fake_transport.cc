@@ -126,7 +126,7 @@ class FakeLink final : public FakeAccessLink {
         flying.bytes.assign(frame.payload, frame.payload + frame.bytes);
         done_now = frame.done;
       }
-      net.count_frame();
+      net.count_frame(frame.is_piece);
       if (is_good) queue.push_back(std::move(flying));
     }
     if (done_now != nullptr) done_now->fire(done_now, is_good);
@@ -320,9 +320,9 @@ void FakeNet::tell_ended(int rank) {
   std::fill(state_->ended.begin(), state_->ended.end(), rank);
 }
 
-std::uint64_t FakeNet::frames() const {
+std::uint64_t FakeNet::frames(bool only_pieces) const {
   const std::lock_guard lock(state_->mutex);
-  return state_->frames;
+  return only_pieces ? state_->pieces : state_->frames;
 }
 std::uint64_t FakeNet::overtaken() const {
   const std::lock_guard lock(state_->mutex);

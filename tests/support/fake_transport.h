@@ -74,7 +74,7 @@ class FakeNet {
   // All others hear at their next progress that `rank` has ended, as by a transport that has no
   // connection with it.
   void tell_ended(int rank);
-  std::uint64_t frames() const;     // posted so far, all ranks
+  std::uint64_t frames(bool only_pieces = false) const;  // posted so far, all ranks
   std::uint64_t overtaken() const;  // frames that were delivered before an earlier one
   const FakeLoans& lent() const;    // to all ranks
   // That are exposed, or imported, now; and all reads of them so far.

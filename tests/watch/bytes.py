@@ -209,6 +209,7 @@ def most_memory(mark):
             continue
         with open(f"/proc/{pid}/status") as file:
             most += int(re.search(r"VmHWM:\s+(\d+)", file.read()).group(1))
+    check(most > 0, "prun's processes are found")
     return most
 
 

@@ -143,18 +143,20 @@ Result<std::pair<Gpu*, std::shared_ptr<OpenedMemory>>> Imports::open(int from, c
 }
 
 const std::string* Imports::known_refusal(const Gpu& gpu, int from, const IpcKey& key) {
-  const auto found = refused_.find({&gpu, key.gpu});
+  const auto found = refused_.find({from, &gpu, key.gpu});
   if (found != refused_.end()) return &found->second;
-  const Tried& tried = tried_of(gpu, from, key);
-  return tried.refusals >= kMostRefusals ? &tried.why : nullptr;
+  const auto tried = tried_.find({from, key.way, &gpu, key.gpu});
+  const bool is_over = tried != tried_.end() && tried->second.refusals >= kMostRefusals;
+  return is_over ? &tried->second.why : nullptr;
 }
 
-// A key that lies, and a want of memory, say nothing of the way.
+// Only what the driver refuses says something of the way: not a key that lies, a want of memory or
+// of descriptors, nor a neighbour that is slow.
 void Imports::note_refusal(const Gpu& gpu, int from, const IpcKey& key, const Error& why) {
   reached_[from] = {"staged: " + why.text, {}};
-  if (why.code == Code::access) refused_[{&gpu, key.gpu}] = why.text;
+  if (why.code == Code::access) refused_[{from, &gpu, key.gpu}] = why.text;
   Tried& tried = tried_of(gpu, from, key);
-  if (tried.has_worked || why.code == Code::intern || why.code == Code::no_mem) return;
+  if (tried.has_worked || why.code != Code::unsupported) return;
   if (++tried.refusals == kMostRefusals)
     tried.why =
         why.text + "; refused " + std::to_string(kMostRefusals) + " times, and not tried again";

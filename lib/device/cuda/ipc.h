@@ -173,8 +173,9 @@ class Imports {
   // By neighbour: why not, or which GPU here read which there.
   std::map<int, std::pair<std::string, GpuPair>> reached_;
   mutable std::optional<topo::Nvml> nvml_;  // opened when a report asks
-  // GPUs here that do not reach one there, and why: not tried for each message.
-  std::map<std::pair<const Gpu*, std::array<std::uint8_t, 16>>, std::string> refused_;
+  // GPUs here that do not reach one there, as a neighbour calls it, and why: not tried for each
+  // message.
+  std::map<std::tuple<int, const Gpu*, std::array<std::uint8_t, 16>>, std::string> refused_;
   // By neighbour, way, GPU here and GPU there.
   std::map<std::tuple<int, Way, const Gpu*, std::array<std::uint8_t, 16>>, Tried> tried_;
 };

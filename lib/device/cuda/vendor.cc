@@ -65,12 +65,15 @@ types::Device* Cuda::owner_of(const void* address, bool begins_call) {
 }
 
 // A library that we cannot use counts as none that has devices.
-bool Cuda::ask_for_devices() {
+bool Cuda::ask_for_devices(bool may_start) {
   if (!is_found_ && !find_driver()) return !has_library();
   int count = 0;
   CUresult said = driver_.cuDeviceGetCount(&count);
-  if (said == CUDA_ERROR_NOT_INITIALIZED && driver_.cuInit(0) == CUDA_SUCCESS)
+  if (said == CUDA_ERROR_NOT_INITIALIZED) {
+    if (has_none_ || !may_start) return !has_none_;
+    has_none_ = driver_.cuInit(0) != CUDA_SUCCESS;
     said = driver_.cuDeviceGetCount(&count);
+  }
   return said == CUDA_SUCCESS && count > 0;
 }
 

@@ -20,7 +20,7 @@ class Cuda final : public types::Vendor {
  public:
   types::Device* owner_of(const void* address, bool begins_call) override;
   bool is_for_libraries(const void* address, bool begins_call) override;
-  bool ask_for_devices() override;
+  bool ask_for_devices(bool may_start) override;
   int progress() override;
   bool one_stands_behind_caller() override;
   const char* queue_type() const override { return "cudaStream_t"; }
@@ -48,6 +48,7 @@ class Cuda final : public types::Vendor {
   const Heap heap_;
   Driver driver_;
   bool is_found_ = false;
+  bool has_none_ = false;         // its library could not be initialised
   unsigned long long loads_ = 0;  // as the loader counted them when we looked
   Pointers pointers_{driver_};
   std::vector<std::unique_ptr<Gpu>> gpus_;  // one a context

@@ -2,9 +2,9 @@
 //
 // A frame that lies in a cell takes it along: its reader, who has the lines in its core's cache
 // then, writes its next frame of that kind there, which takes no time to fetch them (record 0077).
-// Whoever has no cell uses its lane, as do parts of longer messages: by the time that one of these
-// is answered, its cells have left the caches. So nothing is given back and nobody waits for a
-// cell: in a stream both lie with its reader.
+// Whoever has no cell uses its lane, as do messages longer than a frame: by the time that one of
+// these is answered, its cells have left the caches. So nothing is given back and nobody waits for
+// a cell: in a stream both lie with its reader.
 //
 // One object in each of the two ranks, used by its writer and its reader (lane.h).
 #pragma once

@@ -25,7 +25,7 @@ void copy_out(std::byte* to, const std::byte* from, std::size_t bytes, std::size
 bool Writer::write_longer(const FrameView& frame) {
   const std::size_t bytes = frame.bytes;
   LaneLine& line = *next_;
-  if (bytes >= kLeastInCell && bytes <= geometry_.cell_bytes && !frame.is_part &&
+  if (bytes >= kLeastInCell && bytes <= geometry_.cell_bytes && !frame.is_piece &&
       cells_ != nullptr && cells_->has_any()) {
     write_beside(*frame.header, {frame.payload, bytes}, pass_cell(), {});
     return true;

@@ -2,6 +2,7 @@
 // communicators what there is of it; assertions are kept where there is what they name. And
 // mpi-ext.h says the same of GPU memory. Run with --memory-alloc-kinds
 // nonsense,mpi:alloc_mem,cuda:device; the word, if any, is whether there is GPU memory.
+#include <dlfcn.h>
 #include <mpi-ext.h>
 
 #include "check.h"
@@ -34,6 +35,14 @@ void asserts(MPI_Comm comm, const char* kinds) {
   MPI_Info_set(info, kAsserted, kinds);
   CHECK(MPI_Comm_set_info(comm, info) == MPI_SUCCESS);
   MPI_Info_free(&info);
+}
+
+// Whether a libcuda that is loaded was initialised, by anybody.
+bool has_begun_cuda() {
+  constexpr int kNotInitialized = 3;
+  void* const call = ::dlsym(RTLD_DEFAULT, "cuDeviceGetCount");
+  int count = 0;
+  return call != nullptr && reinterpret_cast<int (*)(int*)>(call)(&count) != kNotInitialized;
 }
 
 bool holds(const std::string& list, const std::string& kind) {
@@ -71,8 +80,11 @@ void look_at_session(const char* asked, bool mpi_named) {
 int main(int argc, char** argv) {
   begin();
   CHECK(value(MPI_INFO_ENV, kKinds) == "nonsense,mpi:alloc_mem,cuda:device");
-  const std::string provided = of_comm(MPI_COMM_WORLD, kKinds);
+  const bool had_begun = has_begun_cuda();
+  of_comm(MPI_COMM_WORLD, kKinds);
+  CHECK(has_begun_cuda() == had_begun);  // a list of kinds is no reason to fix what CUDA sees
   const bool cuda = MPIX_Query_cuda_support() == 1;
+  const std::string provided = of_comm(MPI_COMM_WORLD, kKinds);
   if (argc > 1) CHECK(cuda == (std::string(argv[1]) == "yes"));
   CHECK(holds(provided, "mpi") && holds(provided, "system") && holds(provided, "mpi:alloc_mem"));
   CHECK(!holds(provided, "nonsense"));

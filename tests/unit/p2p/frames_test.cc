@@ -41,6 +41,23 @@ struct Guarded {
 
 }  // namespace
 
+TEST_CASE("a message that is longer than a frame goes in pieces, and says so", "[p2p]") {
+  const std::size_t most = FakeOptions{}.max_frame;
+  for (const std::size_t bytes : {std::size_t{8}, most, most + 1, 3 * most}) {
+    INFO(bytes << " bytes");
+    Worlds worlds(2, {});
+    const auto data = pattern(bytes, 1);
+    std::vector<std::byte> into(bytes);
+    Pending* const receive = worlds.recv(1, 0, 5, into);
+    Pending* const send = worlds.send(0, 1, 5, data);
+    REQUIRE(worlds.until([&] { return send->done && receive->done; }));
+    CHECK(into == data);
+    CHECK(worlds.net().frames(true) == (bytes > most ? (bytes + most - 1) / most : 0));
+    worlds[0].release(send);
+    worlds[1].release(receive);
+  }
+}
+
 TEST_CASE("parts of a granted message are believed in their order and inside it only",
           "[p2p][frames]") {
   constexpr std::uint64_t kTotal = 10'000;

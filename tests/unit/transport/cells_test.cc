@@ -42,8 +42,8 @@ struct Pair {
     void take_back(std::uint64_t number) override {
       reader.take_back(static_cast<std::uint32_t>(number));
     }
-    bool write(std::size_t length, bool is_part = false) {
-      if (!write_to(writer, sent, pattern(length, sent), is_part)) return false;
+    bool write(std::size_t length, bool is_piece = false) {
+      if (!write_to(writer, sent, pattern(length, sent), is_piece)) return false;
       ++sent;
       return true;
     }
@@ -102,7 +102,15 @@ TEST_CASE("in a stream, and where a frame is longer than a cell, frames go throu
   CHECK(!pair.is_in_cell(1, 2));
 }
 
-TEST_CASE("parts of a longer message leave the cells alone", "[cells]") {
+TEST_CASE("a cell has room for the longest frame", "[cells]") {
+  for (const int ranks : {2, 6, 33}) {
+    const Rig rig = Rig::over("shm", ranks);
+    const auto geometry = shm::LaneGeometry::of(rig[0].wireup->segment().header());
+    CHECK(geometry.cell_bytes == geometry.max_frame());
+  }
+}
+
+TEST_CASE("pieces of a longer message leave the cells alone", "[cells]") {
   Pair pair;
   for (std::uint64_t i = 0; i < 2; ++i) {
     REQUIRE(pair.ends[0].write(kFits, i == 0));

@@ -28,10 +28,10 @@ struct LaneMemory {
 
 // Into a lane, with the header of such a number. False: full.
 inline bool write_to(transport::shm::Writer& writer, std::uint64_t number,
-                     std::span<const std::byte> payload, bool is_part = false) {
+                     std::span<const std::byte> payload, bool is_piece = false) {
   const transport::FrameHeader header = header_for(number);
   transport::FrameView frame{&header, payload.data(), payload.size()};
-  frame.is_part = is_part;
+  frame.is_piece = is_piece;
   return writer.try_write(frame);
 }
 

@@ -240,7 +240,7 @@ TEST_CASE("a writer that sleeps before a full lane is woken when a loan ends", "
   const auto data = pattern(rig[0].transport("shm")->traits(rig.peer(0, 1)).max_frame, 0);
   const FrameHeader header = header_for(0);
   FrameView frame{&header, data.data(), data.size()};
-  frame.is_part = true;  // all in the ring
+  frame.is_piece = true;  // all in the ring
   while (link.try_post(frame) || rig[1].progress() > 0) REQUIRE(rig[1].sink.frames.size() < 1000);
   REQUIRE_FALSE(link.try_post(frame));
   auto& sleep = rig[0].wireup->segment().local(0).sleep;

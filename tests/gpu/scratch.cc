@@ -1,6 +1,7 @@
 // Collectives of long vectors in GPU memory, of which nothing passes through host memory: neither
 // what members send each other nor what they fold on the way. Arguments: "direct"; "staged" (GPUs
 // do not reach each other, so all does); "full" (there is no room for temporaries).
+#include <algorithm>
 #include <cstdlib>
 #include <functional>
 #include <memory>
@@ -28,9 +29,6 @@ struct Case {
   std::size_t sent, received;  // elements
   std::function<int(const int* send, int* recv, MPI_Request* request)> call;
   std::function<int(std::size_t i)> result;  // below 0: nothing is said of it
-  // Members do not know alike how long it is, and so do not ask each other where it lies: the
-  // host's team makes a blocking one in host memory.
-  bool is_teams = false;
 };
 
 // Each form: blocking (null request), nonblocking.
@@ -141,12 +139,12 @@ std::vector<Case> movement(std::size_t count) {
   return cases;
 }
 
-// Blocks of other lengths: of rank r `count` + r elements, one after the other.
+// Blocks of other lengths: of rank r, from `first` on, `count` + r elements, one after the other.
 struct Blocks {
-  explicit Blocks(std::size_t count) {
+  explicit Blocks(std::size_t count, int first = 0) {
     for (int r = 0; r < size; ++r) {
       places.push_back(all);
-      counts.push_back(static_cast<int>(count) + r);
+      counts.push_back(r < first ? 0 : static_cast<int>(count) + r);
       all += counts.back();
     }
   }
@@ -185,13 +183,22 @@ std::vector<Case> uneven(std::size_t count) {
                      return EITHER(Gatherv, gatherv, send, mine, MPI_INT, recv, of.counts.data(),
                                    of.places.data(), MPI_INT, 0, MPI_COMM_WORLD);
                    },
-                   [of](std::size_t i) { return rank == 0 ? of.of_each(i) : -1; }, true});
+                   [of](std::size_t i) { return rank == 0 ? of.of_each(i) : -1; }});
   cases.push_back({"scatterv", of.total(), of.mine(),
                    [of, mine](const int* send, int* recv, MPI_Request* request) {
                      return EITHER(Scatterv, scatterv, send, of.counts.data(), of.places.data(),
                                    MPI_INT, recv, mine, MPI_INT, 0, MPI_COMM_WORLD);
                    },
-                   [before](std::size_t i) { return element(0, before + i); }, true});
+                   [before](std::size_t i) { return element(0, before + i); }});
+  // All but two have nothing to move, and do not know of them.
+  const Blocks last(count, size - 1);
+  const int given = static_cast<int>(last.mine());
+  cases.push_back({"gatherv of the last", std::max<std::size_t>(last.mine(), 1), last.total(),
+                   [last, given](const int* send, int* recv, MPI_Request* request) {
+                     return EITHER(Gatherv, gatherv, send, given, MPI_INT, recv, last.counts.data(),
+                                   last.places.data(), MPI_INT, 0, MPI_COMM_WORLD);
+                   },
+                   [last](std::size_t i) { return rank == 0 ? last.of_each(i) : -1; }});
   return cases;
 }
 
@@ -229,14 +236,14 @@ std::vector<Case> crossed(std::size_t count) {
                      return EITHER(Alltoallv, alltoallv, send, c, d, MPI_INT, recv, c, d, MPI_INT,
                                    MPI_COMM_WORLD);
                    },
-                   [of](std::size_t i) { return of.at(i); }, true});
+                   [of](std::size_t i) { return of.at(i); }});
   cases.push_back({"alltoallw", all, all,
                    [of, types](const int* send, int* recv, MPI_Request* request) {
                      const int *c = of.counts.data(), *d = of.bytes.data();
                      return EITHER(Alltoallw, alltoallw, send, c, d, types.data(), recv, c, d,
                                    types.data(), MPI_COMM_WORLD);
                    },
-                   [of](std::size_t i) { return of.at(i); }, true});
+                   [of](std::size_t i) { return of.at(i); }});
   return cases;
 }
 
@@ -266,7 +273,7 @@ void run(const Case& one, bool is_blocking, bool is_direct) {
   // Nobody knows where the others' buffers are when a nonblocking call begins: what is cut into
   // short segments then is not worth reading.
   const bool is_counted = is_direct && is_blocking;
-  const bool is_past_host = (passed == 0) != one.is_teams || !gpu::is_driver_counted();
+  const bool is_past_host = passed == 0 || !gpu::is_driver_counted();
   if (is_counted) CHECK(is_past_host);
   if (!is_right || (is_counted && !is_past_host))
     std::fprintf(stderr, "rank %d: %s of %zu elements%s: %s, %llu bytes through host memory\n",

@@ -6,7 +6,9 @@
 // memory.
 //
 // Where a buffer is only its member knows. So members tell each other, in a call of a few bytes;
-// whether they do rests on what they know alike: the bytes, and what came of it before.
+// whether they do rests on what they know alike: the bytes, and what came of it before. Of gatherv,
+// scatterv and alltoallv nobody knows the others' bytes: these are told in the same call, and too
+// few count as a refusal.
 #include <algorithm>
 #include <bit>
 
@@ -99,9 +101,22 @@ Hindrance hindrance(Communicator& comm, const TeamCall& said) {
   return buffers.found();
 }
 
-void explain(Communicator& comm, const TeamCall& said, Hindrance worst, int who) {
+Count greatest_block(const TeamCall& said) {
+  Count greatest = std::max(said.from.bytes, said.into.bytes);
+  for (const delegate::BlockList* const side : {&said.uneven->from, &said.uneven->into})
+    for (int member = 0; member < static_cast<int>(side->counts.size()); ++member)
+      greatest = std::max(greatest, side->bytes(member));
+  return greatest;
+}
+
+bool is_length_alike(const TeamCall& said) {
+  return said.uneven == nullptr || said.op != nullptr ||
+         said.collective == coll::Collective::allgatherv;
+}
+
+void explain(Communicator& comm, const TeamCall& said, Count length, Hindrance worst, int who) {
   constexpr std::uint64_t kPastTeam = std::uint64_t{1} << 40;
-  const auto bytes = static_cast<std::uint64_t>(said.block);
+  const auto bytes = static_cast<std::uint64_t>(length);
   const std::uint64_t key = kPastTeam | static_cast<std::uint64_t>(said.collective) << 8 |
                             std::bit_width(bytes) | static_cast<std::uint64_t>(worst) << 16;
   if (!log::explains() || comm.rank() != 0 || !comm.state().gpu_calls->said.insert(key).second)
@@ -117,7 +132,8 @@ void explain(Communicator& comm, const TeamCall& said, Hindrance worst, int who)
 }  // namespace
 
 Result<bool> goes_past_team(Communicator& comm, const CollCall& call, const TeamCall& said) {
-  if (!is_long(said.block)) return false;
+  const bool is_alike = is_length_alike(said);
+  if (is_alike && !is_long(said.block)) return false;
   Communicator::State& state = comm.state();
   if (state.gpu_calls == nullptr) state.gpu_calls = std::make_unique<GpuCalls>();
   if (wish_of(comm, call.collective) == GpuCalls::Wish::never) return false;
@@ -126,14 +142,16 @@ Result<bool> goes_past_team(Communicator& comm, const CollCall& call, const Team
   if (refusals.passes()) return false;
   const auto fingerprint = static_cast<std::int64_t>(said.fingerprint);
   std::int64_t words[] = {static_cast<std::int64_t>(hindrance(comm, said)) << 32 | comm.rank(),
-                          fingerprint, -fingerprint};
+                          fingerprint, -fingerprint, is_alike ? said.block : greatest_block(said)};
   if (const Code code = allreduce_max(comm, words); code != Code::ok)
     return fail(code, "members could not agree on how to make a call of GPU memory");
   if (words[1] != -words[2]) return false;  // the team says who calls something else
   const auto worst = static_cast<Hindrance>(words[0] >> 32);
-  refusals.note(worst != Hindrance::none);
-  explain(comm, said, worst, static_cast<int>(words[0] & 0xffffffff));
-  return worst == Hindrance::none;
+  const bool goes = worst == Hindrance::none && is_long(words[3]);
+  refusals.note(!goes);
+  if (is_long(words[3]))
+    explain(comm, said, words[3], worst, static_cast<int>(words[0] & 0xffffffff));
+  return goes;
 }
 
 }  // namespace tutti::comm

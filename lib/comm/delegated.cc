@@ -187,21 +187,22 @@ Code end_among_devices(Communicator& comm, bool is_good, Code code) {
 
 Code reduce_among_devices(Communicator& comm, delegate::TeamCall& said) {
   drop_unused(comm, said);
-  HostVectors vectors(comm, said);
-  const bool is_good = vectors.are_usable();
+  const auto vectors =
+      take_to_join(comm, [&] { return std::make_unique<HostVectors>(comm, said); });
+  const bool is_good = vectors->are_usable();
   if (!is_good) said.fingerprint = delegate::kHasNothing;
   try {
-    vectors.bring(said);
+    vectors->bring(said);
   } catch (const std::bad_alloc&) {  // the others are told
     comm.state().team->cancel(Code::no_mem);
     throw;
   }
-  return end_among_devices(comm, is_good, vectors.end(comm.state().team->run(said)));
+  return end_among_devices(comm, is_good, vectors->end(comm.state().team->run(said)));
 }
 
 [[gnu::noinline]] Code run_among_devices(Communicator& comm, delegate::TeamCall& said) {
   if (said.op != nullptr) return reduce_among_devices(comm, said);
-  const bool is_good = is_usable(said);
+  const bool is_good = take_to_join(comm, [&] { return is_usable(said); });
   if (!is_good) said.fingerprint = delegate::kHasNothing;
   return end_among_devices(comm, is_good, comm.state().team->run(said));
 }
@@ -212,8 +213,11 @@ Code reduce_among_devices(Communicator& comm, delegate::TeamCall& said) {
                                                                const delegate::TeamCall& said) {
   const auto goes = goes_past_team(comm, call, said);
   if (goes && !*goes) return std::nullopt;
-  const auto choice = goes ? choice_for(comm, shape_of(comm, call), Among::schedules_on_gpus)
-                           : tl::unexpected<Error>(goes.error());
+  const auto choice =
+      goes ? take_to_join(
+                 comm,
+                 [&] { return choice_for(comm, shape_of(comm, call), Among::schedules_on_gpus); })
+           : tl::unexpected<Error>(goes.error());
   if (choice) return run_schedule(comm, call, *choice);
   return explain_failure(comm, choice.error());
 }

@@ -195,7 +195,9 @@ Result<Shared> ShareServer::share(std::shared_ptr<ShareServer>& own,
 Result<UniqueFd> ShareServer::take(const Segment& segment, int local, const ShareKey& key) {
   UniqueFd line(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   const ServerName name = name_of(key.place);
-  if (!line.is_open()) return fail(Code::other, std::strerror(errno));
+  if (!line.is_open())
+    return fail(errno == EMFILE || errno == ENFILE ? Code::no_mem : Code::other,
+                std::strerror(errno));
   const timeval patience{kTakePatienceS, 0};
   ::setsockopt(line.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
   if (::connect(line.get(), reinterpret_cast<const sockaddr*>(&name.at), name.length) != 0)

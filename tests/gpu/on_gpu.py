@@ -101,12 +101,12 @@ LAST = [
 
 # Each may stand still for its 30 seconds: behind the moved programs, so that no others lack them.
 THREADS = [
+    Run("threads apart", limit=30, nccl=True),  # NCCL does not refuse them
     Run("threads", (2, 3), limit=30),
     Run("threads staged", (2, 3), limit=30, env={"TUTTI_LINK": "shm"}),  # which part it is that stands still
     Run("threads without_nccl", (2, 3), limit=30, env=NEVER),
     Run("threads connections", limit=30, env={"CUDA_DEVICE_MAX_CONNECTIONS": "32"}),
-    Run("threads eager", limit=30, env={"CUDA_MODULE_LOADING": "EAGER"}),
-    Run("threads apart", limit=30, nccl=True)]  # NCCL does not refuse them
+    Run("threads eager", limit=30, env={"CUDA_MODULE_LOADING": "EAGER"})]
 
 PROGRAMS = sorted({run.what.split()[0] for run in TRIED + NCCL_TRIED + FAILURES + NCCL_FAILURES + LEVELS + LAST + THREADS} |
                   {"figures", "allreduce_figures", "pointer_figures", "copy_figures", "driver_waits"})

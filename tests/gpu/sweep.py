@@ -93,7 +93,9 @@ class Sweep:
     def in_nccl(self, function, error):
         hits = 0
         for n in range(1, MOST):
-            said = self.run(function, n, error)[1]
+            status, said = self.run(function, n, error)
+            if n > 1 and status == 0 and "as the stand-in was told" not in said:
+                break  # it is not called so often
             hits += re.search(r"rank 1: NCCL .*GPU 1.*as the stand-in was told", said) is not None
             if hits == HITS:
                 break

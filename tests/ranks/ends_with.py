@@ -36,7 +36,7 @@ def main():
     for line in said.splitlines():
         if text in line and not re.search(beside, line):
             sys.exit(f"not said beside '{text}': '{beside}'")
-    if not re.search(also, said):
+    if also and not any(re.search(also, line) for line in said.splitlines()):
         sys.exit(f"not said: '{also}'")
 
 

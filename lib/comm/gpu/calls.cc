@@ -20,6 +20,7 @@
 #include "comm/agree.h"
 #include "comm/fingerprint.h"
 #include "comm/gpu/agree.h"
+#include "comm/scheduled.h"
 #include "comm/state.h"
 
 namespace tutti::comm {
@@ -193,7 +194,7 @@ Code run_by(Way way, Communicator& comm, const GpuCall& said) {
 std::optional<Code> run_agreed(Communicator& comm, const CollCall& call, const GpuCall& said,
                                const Agreed& agreed) {
   GpuCalls& calls = *comm.state().gpu_calls;
-  const Way way = way_of(comm, call, agreed.bytes);
+  const Way way = take_to_join(comm, [&] { return way_of(comm, call, agreed.bytes); });
   explain(comm, call.collective, agreed, way);
   const std::int64_t begin_ns = now_ns();
   calls.last = {call.collective, agreed.bytes, way, -begin_ns};
@@ -244,15 +245,24 @@ GpuCalls::Wish wish_of(Communicator& comm, Collective collective) {
 std::optional<Code> run_on_gpus(Communicator& comm, const CollCall& call) {
   if (call.neighbours || !coll::has_gpu_library_form(call.collective)) return std::nullopt;
   Communicator::State& state = comm.state();
-  if (state.gpu_calls == nullptr) state.gpu_calls = std::make_unique<GpuCalls>();
-  if (is_passed(comm, call.collective)) return std::nullopt;
+  // What counts calls comes behind what needs memory: it is done once.
+  const bool passes = take_to_join(comm, [&] {
+    if (state.gpu_calls == nullptr) state.gpu_calls = std::make_unique<GpuCalls>();
+    return is_passed(comm, call.collective);
+  });
+  if (passes) return std::nullopt;
   GpuCall said;
-  if (!say_to_gpus(comm, call, said) || !wanted(comm, call, said)) return std::nullopt;
+  const bool asks = take_to_join(comm, [&] {
+    said = {};
+    return say_to_gpus(comm, call, said) && wanted(comm, call, said);
+  });
+  if (!asks) return std::nullopt;
   GpuCalls& calls = *state.gpu_calls;
-  Whereabouts where = where_is(comm, said);
+  Whereabouts where = take_to_join(comm, [&] { return where_is(comm, said); });
   if (where.device < 0 && !where.on_host) where.device = calls.device;  // it has nothing to move
   GpuTurn turn(comm.runtime());
-  auto agreed = agree(comm, said, obstacle(comm, call, where, turn), turn);
+  const Obstacle mine = take_to_join(comm, [&] { return obstacle(comm, call, where, turn); });
+  auto agreed = agree(comm, said, mine, turn);
   if (!agreed) return explain_failure(comm, agreed.error());
   learn(comm, agreed->last_ns);
   if (!agreed->is_alike) return std::nullopt;  // ours say who differs

@@ -11,12 +11,14 @@
 // few count as a refusal.
 #include <algorithm>
 #include <bit>
+#include <new>
 
 #include "base/log.h"
 #include "base/text.h"
 #include "comm/agree.h"
 #include "comm/delegated.h"
 #include "comm/gpu/calls.h"
+#include "comm/scheduled.h"
 #include "comm/state.h"
 
 namespace tutti::comm {
@@ -135,22 +137,28 @@ Result<bool> goes_past_team(Communicator& comm, const CollCall& call, const Team
   const bool is_alike = is_length_alike(said);
   if (is_alike && !is_long(said.block)) return false;
   Communicator::State& state = comm.state();
-  if (state.gpu_calls == nullptr) state.gpu_calls = std::make_unique<GpuCalls>();
-  if (wish_of(comm, call.collective) == GpuCalls::Wish::never) return false;
+  const auto wish = take_to_join(comm, [&] {
+    if (state.gpu_calls == nullptr) state.gpu_calls = std::make_unique<GpuCalls>();
+    return wish_of(comm, call.collective);
+  });
+  if (wish == GpuCalls::Wish::never) return false;
   GpuCalls::Refusals& refusals =
       state.gpu_calls->by_team[static_cast<std::size_t>(call.collective)];
   if (refusals.passes()) return false;
   const auto fingerprint = static_cast<std::int64_t>(said.fingerprint);
-  std::int64_t words[] = {static_cast<std::int64_t>(hindrance(comm, said)) << 32 | comm.rank(),
-                          fingerprint, -fingerprint, is_alike ? said.block : greatest_block(said)};
+  const Hindrance mine = take_to_join(comm, [&] { return hindrance(comm, said); });
+  std::int64_t words[] = {static_cast<std::int64_t>(mine) << 32 | comm.rank(), fingerprint,
+                          -fingerprint, is_alike ? said.block : greatest_block(said)};
   if (const Code code = allreduce_max(comm, words); code != Code::ok)
     return fail(code, "members could not agree on how to make a call of GPU memory");
   if (words[1] != -words[2]) return false;  // the team says who calls something else
   const auto worst = static_cast<Hindrance>(words[0] >> 32);
   const bool goes = worst == Hindrance::none && is_long(words[3]);
   refusals.note(!goes);
-  if (is_long(words[3]))
-    explain(comm, said, words[3], worst, static_cast<int>(words[0] & 0xffffffff));
+  if (is_long(words[3])) try {
+      explain(comm, said, words[3], worst, static_cast<int>(words[0] & 0xffffffff));
+    } catch (const std::bad_alloc&) {  // then it is not said
+    }
   return goes;
 }
 

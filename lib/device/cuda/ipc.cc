@@ -150,13 +150,12 @@ const std::string* Imports::known_refusal(const Gpu& gpu, int from, const IpcKey
   return is_over ? &tried->second.why : nullptr;
 }
 
-// Only what the driver refuses says something of the way: not a key that lies, a want of memory or
-// of descriptors, nor a neighbour that is slow.
+// A key that lies, and a want of memory or of descriptors, say nothing of the way.
 void Imports::note_refusal(const Gpu& gpu, int from, const IpcKey& key, const Error& why) {
   reached_[from] = {"staged: " + why.text, {}};
   if (why.code == Code::access) refused_[{from, &gpu, key.gpu}] = why.text;
   Tried& tried = tried_of(gpu, from, key);
-  if (tried.has_worked || why.code != Code::unsupported) return;
+  if (tried.has_worked || why.code == Code::intern || why.code == Code::no_mem) return;
   if (++tried.refusals == kMostRefusals)
     tried.why =
         why.text + "; refused " + std::to_string(kMostRefusals) + " times, and not tried again";

@@ -46,7 +46,7 @@ TEST_CASE("a message that is longer than a frame goes in pieces, and says so", "
   for (const std::size_t bytes : {std::size_t{8}, most, most + 1, 3 * most}) {
     INFO(bytes << " bytes");
     Worlds worlds(2, {});
-    const auto data = pattern(bytes, 1);
+    auto data = pattern(bytes, 1);
     std::vector<std::byte> into(bytes);
     Pending* const receive = worlds.recv(1, 0, 5, into);
     Pending* const send = worlds.send(0, 1, 5, data);

@@ -104,7 +104,7 @@ TEST_CASE("in a stream, and where a frame is longer than a cell, frames go throu
 
 TEST_CASE("a cell has room for the longest frame", "[cells]") {
   for (const int ranks : {2, 6, 33}) {
-    const Rig rig = Rig::over("shm", ranks);
+    Rig rig = Rig::over("shm", ranks);
     const auto geometry = shm::LaneGeometry::of(rig[0].wireup->segment().header());
     CHECK(geometry.cell_bytes == geometry.max_frame());
   }

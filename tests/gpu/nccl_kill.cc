@@ -1,7 +1,6 @@
 // A rank's end while it and the others are inside a collective that NCCL works. The word says
 // which: none: it is killed; "exits": it calls exit(); "aborts": MPI_Abort. Without an abort, and
-// with
-// --enable-recovery, the others get an error, and go on.
+// with --enable-recovery, the others get an error, and go on.
 #include <chrono>
 #include <csignal>
 #include <thread>

@@ -1,8 +1,8 @@
 // The ways to serve calls of GPU memory come to be: NCCL for all members, or by levels.
 //
 //   1. Members show each other a card: which GPU, which version of the library.
-//   2. Where nothing speaks against it they join one NCCL communicator. Where it
-//      would refuse those who share a GPU it is not asked (record 0081).
+//   2. Where nothing speaks against it they join one NCCL communicator. Where it would refuse those
+//      who share a GPU it is not asked (record 0081).
 //   3. Where they could not, but groups of them can, they are divided (gpu/levels.cc); so they are
 //      over several hosts, where either may be the quicker.
 #include <algorithm>

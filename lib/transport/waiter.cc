@@ -49,10 +49,11 @@ struct Waiter::Manner {
 };
 
 Waiter::Manner Waiter::Manner::derive(const wireup::Wireup& wireup, const Knobs& knobs) {
-  constexpr Manner kOversubscribed{{0, 400'000, 8}, 2};
   // To sleep and be woken costs 0.1 ms where a core that sleeps is given away (virtual machines): a
-  // hundredth of this wait. The looks: about 2 us.
-  constexpr Manner kCoreEach{{50'000, 10'000'000, 64}, 100};
+  // hundredth of this wait, which is longer than a turn of all ranks of a crowded core.
+  constexpr std::int64_t kYield_ns = 10'000'000;
+  constexpr Manner kOversubscribed{{0, kYield_ns, 8}, 2};
+  constexpr Manner kCoreEach{{50'000, kYield_ns, 64}, 100};  // the looks: about 2 us
   Manner manner = wireup.segment().header().is_oversubscribed() ? kOversubscribed : kCoreEach;
   Backoff::Phases& phases = manner.phases;
   if (const std::int64_t forced = knobs.integer("TUTTI_POLL_US"); forced >= 0) {

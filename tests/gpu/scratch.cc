@@ -288,6 +288,13 @@ void warm_up() {
   for (const Case& one : reductions(count)) run(one, true, false);
 }
 
+// Blocks too short to go from GPU to GPU: who asks about those does not ask less about long ones.
+void run_short_blocks() {
+  for (int time = 0; time < 5; ++time)
+    for (const auto& cases : {uneven(100), crossed(100)})
+      for (const Case& one : cases) run(one, true, false);
+}
+
 // 16 MiB, again and again: once there was room enough, the driver is asked for no more.
 void steady() {
   const std::size_t count = std::size_t{4} << 20;
@@ -328,6 +335,7 @@ int main(int argc, char** argv) {
   } else {
     warm_up();
   }
+  run_short_blocks();
   for (const bool is_blocking : {true, false}) {
     for (const Case& one : reductions(std::size_t{1} << 18)) run(one, is_blocking, is_direct);
     for (const auto& cases : {movement(70001), uneven(70001), crossed(70001)})

@@ -76,9 +76,9 @@ CollCall in_wider(const Communicator& comm, const CollCall& call, const types::D
   return wide;
 }
 
-CollCall part_of(const CollCall& call, Count from) {
+CollCall part_of(const CollCall& call, Count from, Count most) {
   const Count bytes = from * type_of_reduction(call)->size();
-  const Count count = std::min(kPart, count_of(call) - from);
+  const Count count = std::min(most, count_of(call) - from);
   CollCall part = call;
   part.said_count = count_of(call);
   part.send = moved(call.send, bytes);
@@ -88,10 +88,10 @@ CollCall part_of(const CollCall& call, Count from) {
   return part;
 }
 
-Count parts_of(const CollCall& call) {
+Count parts_of(const CollCall& call, Count most) {
   const bool cuts =
       call.collective == Collective::allreduce || call.collective == Collective::reduce;
-  return cuts ? std::max<Count>(1, (count_of(call) + kPart - 1) / kPart) : 1;
+  return cuts ? std::max<Count>(1, (count_of(call) + most - 1) / most) : 1;
 }
 
 WidenedReduction::WidenedReduction(Communicator& comm, const CollCall& call,
@@ -99,6 +99,7 @@ WidenedReduction::WidenedReduction(Communicator& comm, const CollCall& call,
     : pool_(comm.runtime().scratch),
       devices_(comm.runtime().devices),
       type_(*type_of_reduction(call)),
+      wider_(wider),
       taken_(taken_by(comm, call)),
       wide_(in_wider(comm, call, wider)) {
   // Whose memory it is is asked now: at the end no call begins, which would wait for the default
@@ -115,32 +116,64 @@ WidenedReduction::WidenedReduction(Communicator& comm, const CollCall& call,
   }
 }
 
-void WidenedReduction::take_contribution(const Communicator& comm, const CollCall& call,
-                                         const types::Datatype& wider) {
-  const Count given = given_by(comm, call);
-  const Count received = wide_.in_place ? std::max(given, taken_) : taken_;
-  wide_.recv = engine::take_elements(pool_, received, wider, recv_);
-  void* contribution = wide_.recv;
-  if (!wide_.in_place)
-    wide_.send = contribution = engine::take_elements(pool_, given, wider, send_);
-  if (given > 0) take(call.in_place ? call.recv : call.send, given, contribution);
+// The GPU that works for this member: that of all its buffers. Null: the processor does.
+types::Device* WidenedReduction::worker_on(const types::Buffer& said) const {
+  types::Device* const device = said.bytes > 0 ? said.device : result_.device;
+  if (device == nullptr || !device->is_usable()) return nullptr;
+  const bool converts = (said.bytes == 0 || device->widens(said)) &&
+                        (taken_ == 0 || (result_.device == device && device->widens(result_)));
+  return converts ? device : nullptr;
 }
 
-void WidenedReduction::take(const void* from, Count given, void* contribution) {
-  const types::Buffer said = devices_.whole(from, given, type_);
-  if (said.device == nullptr) return types::widen(type_, said.data, contribution, given);
+void WidenedReduction::take_contribution(const Communicator& comm, const CollCall& call,
+                                         const types::Datatype& wider) {
+  give_back();  // what an attempt before had taken
+  const Count given = given_by(comm, call);
+  const types::Buffer said = devices_.whole(call.in_place ? call.recv : call.send, given, type_);
+  types::Device* const worker = worker_on(said);
+  const Count received = wide_.in_place ? std::max(given, taken_) : taken_;
+  wide_.recv = engine::take_elements(pool_, received, wider, recv_, worker);
+  if (!wide_.in_place) {
+    void* const contribution = engine::take_elements(pool_, given, wider, send_, worker);
+    wide_.send = contribution;
+    if (given > 0) take(said, send_, contribution);
+  } else if (given > 0) {
+    take(said, recv_, wide_.recv);
+  }
+}
+
+void WidenedReduction::take(const types::Buffer& said, const engine::ScratchPool::Piece& piece,
+                            void* contribution) {
+  if (said.device == nullptr) return types::widen(type_, said.data, contribution, said.count);
+  if (piece.device != nullptr) {
+    types::Buffer wide = types::Buffer::whole(contribution, said.count, wider_);
+    wide.device = piece.device;
+    types::convert_on_device(said, wide);
+    wide_.failure = failure_ = types::failure_of(said.device);
+    return;
+  }
   engine::ScratchPool::Piece here;
-  void* const elements = engine::take_elements(pool_, given, type_, here);
-  types::copy(said, types::Buffer::whole(elements, given, type_));
-  failure_ = types::failure_of(said.device);
-  wide_.failure = failure_;
-  types::widen(type_, elements, contribution, given);
+  void* const elements = engine::take_elements(pool_, said.count, type_, here);
+  types::copy(said, types::Buffer::whole(elements, said.count, type_));
+  wide_.failure = failure_ = types::failure_of(said.device);
+  types::widen(type_, elements, contribution, said.count);
   pool_.give(std::move(here));
+}
+
+void WidenedReduction::give_back() {
+  for (auto* piece : {&send_, &recv_}) pool_.give(std::exchange(*piece, {}));
 }
 
 // The result, rounded.
 void WidenedReduction::hand_over() {
   if (result_.device == nullptr) return types::narrow(type_, wide_.recv, result_.data, taken_);
+  if (recv_.device != nullptr) {
+    types::Buffer wide = types::Buffer::whole(wide_.recv, taken_, wider_);
+    wide.device = recv_.device;
+    types::convert_on_device(wide, result_);
+    failure_ = types::failure_of(result_.device);
+    return;
+  }
   engine::ScratchPool::Piece here;
   void* const elements = engine::take_elements(pool_, taken_, type_, here);
   types::narrow(type_, wide_.recv, elements, taken_);
@@ -151,8 +184,7 @@ void WidenedReduction::hand_over() {
 
 Code WidenedReduction::end(Code code) {
   if (code == Code::ok && failure_ == Code::ok && taken_ > 0) hand_over();
-  pool_.give(std::move(send_));
-  pool_.give(std::move(recv_));
+  give_back();
   return failure_ == Code::ok || code == Code::proc_aborted ? code : failure_;
 }
 

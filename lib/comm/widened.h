@@ -2,7 +2,8 @@
 // reduction, whatever its algorithm, and rounded once (docs/decisions/0021).
 //
 // Private to comm. The user's call becomes one on copies in the wider type; so blocking,
-// nonblocking and persistent forms, schedules and delegates know nothing of it.
+// nonblocking and persistent forms, schedules and delegates know nothing of it. What lies in a
+// GPU's memory is copied there, by a kernel.
 #pragma once
 
 #include "comm/comm.h"
@@ -19,9 +20,10 @@ CollCall in_wider(const Communicator& comm, const CollCall& call, const types::D
 
 // Long vectors go part by part where nothing is gained by pipelining them: a part stays in the
 // caches from its widening to its narrowing. Calls that cannot be cut are one part.
-inline constexpr Count kPart = 64 << 10;  // elements
-Count parts_of(const CollCall& call);
-CollCall part_of(const CollCall& call, Count from);
+inline constexpr Count kPart = 64 << 10;       // elements
+inline constexpr Count kPartOnGpus = 1 << 20;  // where there may be some: each part takes launches
+Count parts_of(const CollCall& call, Count most);
+CollCall part_of(const CollCall& call, Count from, Count most);
 
 class WidenedReduction {
  public:
@@ -37,14 +39,17 @@ class WidenedReduction {
  private:
   void take_contribution(const Communicator& comm, const CollCall& call,
                          const types::Datatype& wider);
-  void take(const void* from, Count given, void* contribution);
+  types::Device* worker_on(const types::Buffer& said) const;
+  void take(const types::Buffer& said, const engine::ScratchPool::Piece& piece, void* contribution);
   void hand_over();
+  void give_back();
   engine::ScratchPool& pool_;
   const types::Devices& devices_;
   const types::Datatype& type_;  // the user's
-  types::Buffer result_;         // of this rank; nothing: it gets none
-  Count taken_;                  // elements of the result
-  Code failure_ = Code::ok;      // of a device's memory
+  const types::Datatype& wider_;
+  types::Buffer result_;     // of this rank; nothing: it gets none
+  Count taken_;              // elements of the result
+  Code failure_ = Code::ok;  // of a device's memory
   CollCall wide_;
   engine::ScratchPool::Piece send_, recv_;
 };

@@ -162,6 +162,12 @@ void copy_by_device(const Buffer& from, const Buffer& into) {
   copied.wait();
 }
 
+void convert_on_device(const Buffer& from, const Buffer& into) {
+  Awaited converted(*from.device);
+  from.device->convert(from, into, &converted);
+  converted.wait();
+}
+
 void begin_copy(const Buffer& from, const Buffer& into, Done* done) {
   const auto bytes = static_cast<std::size_t>(std::min(from.bytes, into.bytes));
   if (from.device != nullptr && from.device == into.device)

@@ -61,6 +61,10 @@ class Device {
   // Whether it folds these, by a predefined operation; what it does not is done in host memory.
   virtual bool folds(const Fold& fold) const = 0;
   virtual void fold(const Fold& fold, Done* done) = 0;
+  // Whether it takes these elements of two-byte floats, which are its own, to those of their
+  // accumulator (types::widen), and back, rounded; those lie as take_scratch() gives them.
+  virtual bool widens(const Buffer&) const { return false; }
+  virtual void convert(const Buffer&, const Buffer&, Done* done) { done->fire(done, false); }
   virtual int progress() = 0;  // how much has ended
   // A call of the user's begins: what its caller gave the device before comes before what is asked
   // for from now on. Gives who works for this call: where nobody can tell when that has ended, one
@@ -284,5 +288,7 @@ class Devices {
 void begin_copy(const Buffer& from, const Buffer& into, Done* done);
 // A user's operation, and what the device does not fold, is given host memory, waiting.
 void begin_fold(const Fold& fold, Done* done);
+// By the device that both are of, which `widens` them; waits for it.
+void convert_on_device(const Buffer& from, const Buffer& into);
 
 }  // namespace tutti::types

@@ -196,6 +196,9 @@ Result<bool> Gpu::enqueue(Step& step) {
     case What::fold:
       begun = step_fold(step);
       break;
+    case What::convert:
+      begun = step_convert(step);
+      break;
     case What::wait:
       step.job->begun = step.job->total;
       begun = true;
@@ -230,7 +233,7 @@ Result<CUevent> Gpu::take_event() {
 
 void Gpu::fail_job(Job& job, const std::string& why) {
   constexpr const char* kWhat[] = {"a copy to the host", "a copy from the host", "a copy", "a fold",
-                                   "a wait for the caller"};
+                                   "a conversion",       "a wait for the caller"};
   job.has_failed = true;
   tell(kWhat[static_cast<std::size_t>(job.what)], why);
 }

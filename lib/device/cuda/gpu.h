@@ -50,6 +50,8 @@ class Gpu final : public types::Device {
   void copy(const types::Buffer& from, const types::Buffer& into, Done* done) override;
   bool folds(const types::Fold& fold) const override;
   void fold(const types::Fold& fold, Done* done) override;
+  bool widens(const types::Buffer& narrow) const override;
+  void convert(const types::Buffer& from, const types::Buffer& into, Done* done) override;
   int progress() override;
   types::Device* begin_call() override;
   Mark take_mark() override;
@@ -79,7 +81,7 @@ class Gpu final : public types::Device {
   void abandon();
 
  private:
-  enum class What : std::uint8_t { pack, unpack, copy, fold, wait };
+  enum class What : std::uint8_t { pack, unpack, copy, fold, convert, wait };
   struct Job {
     What what = What::pack;
     Done* done = nullptr;
@@ -135,6 +137,7 @@ class Gpu final : public types::Device {
   Result<bool> step_copy(Step& step);
   Result<bool> step_fold(Step& step);
   Result<bool> fold_elements(Step& step, types::Count count);
+  Result<bool> step_convert(Step& step);
   // Between rows of a buffer and a stream at `packed`; *bytes may become fewer. The rows may need
   // the step's chunk at `place`. False: there is none, and nothing is begun.
   Result<bool> move_rows(Step& step, const types::Buffer& buffer, std::byte* packed, bool packs,

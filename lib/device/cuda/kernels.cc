@@ -24,7 +24,8 @@ constexpr Image kImages[] = {
    "tutti_fold_uint8 tutti_fold_uint16 tutti_fold_uint32 tutti_fold_uint64"},
   {kPtxFloats,
    "tutti_fold_float16 tutti_fold_bfloat16 tutti_fold_float32 tutti_fold_float64 "
-   "tutti_fold_complex32 tutti_fold_complex64 tutti_fold_complex128"},
+   "tutti_fold_complex32 tutti_fold_complex64 tutti_fold_complex128 "
+   "tutti_convert_float16 tutti_convert_bfloat16"},
   {kPtxPlaces,
    "tutti_fold_float_int tutti_fold_double_int tutti_fold_long_int tutti_fold_int_int "
    "tutti_fold_short_int tutti_fold_float_float tutti_fold_double_double"},
@@ -111,6 +112,13 @@ int fold_kernel(const types::Op& op, Element element) {
   return by_bits ? row->bits : row->values;
 }
 
+int convert_kernel(Element element) {
+  constexpr int kHalf = number_of("tutti_convert_float16");
+  constexpr int kBrain = number_of("tutti_convert_bfloat16");
+  if (element == Element::bfloat16) return kBrain;
+  return element == Element::float16 || element == Element::complex32 ? kHalf : -1;
+}
+
 Result<CUfunction> Kernels::function(int kernel) {
   CUfunction& found = functions_[static_cast<std::size_t>(kernel)];
   if (found != nullptr) return found;
@@ -164,6 +172,11 @@ Result<void> Kernels::runs(CUstream stream, const RunsParams& params) {
 
 Result<void> Kernels::fold(CUstream stream, int kernel, const FoldParams& params) {
   constexpr std::int64_t kEach = 4;  // elements a thread, about
+  return launch(stream, kernel, params.count / (kEach * kThreads) + 1, 1, &params);
+}
+
+Result<void> Kernels::convert(CUstream stream, int kernel, const ConvertParams& params) {
+  constexpr std::int64_t kEach = 8;
   return launch(stream, kernel, params.count / (kEach * kThreads) + 1, 1, &params);
 }
 

@@ -13,6 +13,8 @@ namespace tutti::device::cuda {
 
 // Which kernel folds elements by an operation; -1: none (long double, floats of 16 bytes).
 int fold_kernel(const types::Op& op, types::Element element);
+// Which takes two-byte floats of this element to float32, and back; -1: it has none.
+int convert_kernel(types::Element element);
 
 class Kernels {
  public:
@@ -21,6 +23,7 @@ class Kernels {
   Result<void> rows(CUstream stream, const RowsParams& params);
   Result<void> runs(CUstream stream, const RunsParams& params);
   Result<void> fold(CUstream stream, int kernel, const FoldParams& params);
+  Result<void> convert(CUstream stream, int kernel, const ConvertParams& params);
   // All of them. A first use may make the driver wait for streams that stand still.
   Result<void> load();
   void close();
@@ -31,7 +34,7 @@ class Kernels {
                       const void* params);
 
   static constexpr int kModules = 4;
-  static constexpr int kKernels = 30;
+  static constexpr int kKernels = 32;
   const Driver& driver_;
   std::array<CUmodule, kModules> modules_ = {};
   std::array<CUfunction, kKernels> functions_ = {};

@@ -73,6 +73,18 @@ void Gpu::fold(const types::Fold& fold, Done* done) {
   begin(job);
 }
 
+bool Gpu::widens(const Buffer& narrow) const {
+  return narrow.device == this && narrow.is_one_run() &&
+         convert_kernel(narrow.type->element()) >= 0 && pointer(narrow.at()) % 2 == 0;
+}
+
+void Gpu::convert(const Buffer& from, const Buffer& into, Done* done) {
+  Job* const job = take_job(What::convert, done, from.count);
+  job->from = from;
+  job->into = into;
+  begin(job);
+}
+
 // An event behind nothing but the wait for the caller.
 void Gpu::await_caller(Done* done) {
   if (!is_abandoned_) {
@@ -292,6 +304,20 @@ Result<bool> Gpu::fold_elements(Step& step, Count count) {
   params.op = static_cast<int>(job.op->handle());
   TUTTI_DO(kernels_.fold(step.lane->stream, fold_kernel(*job.op, type.element()), params));
   job.begun += count;
+  return true;
+}
+
+Result<bool> Gpu::step_convert(Step& step) {
+  Job& job = *step.job;
+  const bool widens = job.from.type->size() < job.into.type->size();
+  const Buffer& narrow = widens ? job.from : job.into;
+  ConvertParams params;
+  params.narrow = narrow.at();
+  params.wide = reinterpret_cast<float*>((widens ? job.into : job.from).at());
+  params.count = narrow.bytes / 2;  // a complex number is two
+  params.widens = widens ? 1 : 0;
+  TUTTI_DO(kernels_.convert(step.lane->stream, convert_kernel(narrow.type->element()), params));
+  job.begun = job.total;
   return true;
 }
 

@@ -1,5 +1,6 @@
 // floats: sums, products, minima and maxima of numbers, and sums and products of complex ones.
-// Those of two bytes are computed in float32 and rounded once, to the nearest, ties to even.
+// Those of two bytes are computed in float32 and rounded once, to the nearest, ties to even; where
+// more than two are summed they become float32 before, and two bytes again after.
 #include <cstring>
 
 #include "device/kernels/fold.h"
@@ -140,6 +141,42 @@ TUTTI_DEVICE void fold_complex(const FoldParams& p) {
   if (p.op == kProduct) return fold_each<Complex<T>, ComplexProduct>(p);
 }
 
+template <class T>
+TUTTI_DEVICE void convert(const T* from, float* to) {
+  *to = T::wide(*from);
+}
+template <class T>
+TUTTI_DEVICE void convert(const float* from, T* to) {
+  *to = T::narrow(*from);
+}
+
+// Eight at a time where both sides allow it.
+template <class From, class To>
+TUTTI_DEVICE void convert_each(const From* from, To* to, std::int64_t count, bool is_aligned) {
+  constexpr int kWide = 8;
+  using Some = Several<From, kWide>;
+  using Others = Several<To, kWide>;
+  const std::int64_t wides = is_aligned ? count / kWide : 0;
+  for (std::int64_t i = first(); i < wides; i += step()) {
+    const Some x = reinterpret_cast<const Some*>(from)[i];
+    Others z;
+    for (int k = 0; k < kWide; ++k) convert(&x.values[k], &z.values[k]);
+    reinterpret_cast<Others*>(to)[i] = z;
+  }
+  for (std::int64_t i = wides * kWide + first(); i < count; i += step()) convert(&from[i], &to[i]);
+}
+
+template <class T>
+TUTTI_DEVICE void convert_floats(const ConvertParams& p) {
+  T* const narrow =
+      reach(static_cast<T*>(p.narrow), p.count * static_cast<std::int64_t>(sizeof(T)));
+  float* const wide = reach(p.wide, p.count * static_cast<std::int64_t>(sizeof(float)));
+  const bool is_aligned = reinterpret_cast<std::uintptr_t>(p.narrow) % 16 == 0 &&
+                          reinterpret_cast<std::uintptr_t>(p.wide) % 32 == 0;
+  if (p.widens != 0) return convert_each(narrow, wide, p.count, is_aligned);
+  convert_each(wide, narrow, p.count, is_aligned);
+}
+
 }  // namespace
 
 TUTTI_KERNEL(tutti_fold_float16, FoldParams) { fold_floats<Half>(p); }
@@ -149,3 +186,5 @@ TUTTI_KERNEL(tutti_fold_float64, FoldParams) { fold_floats<double>(p); }
 TUTTI_KERNEL(tutti_fold_complex32, FoldParams) { fold_complex<Half>(p); }
 TUTTI_KERNEL(tutti_fold_complex64, FoldParams) { fold_complex<float>(p); }
 TUTTI_KERNEL(tutti_fold_complex128, FoldParams) { fold_complex<double>(p); }
+TUTTI_KERNEL(tutti_convert_float16, ConvertParams) { convert_floats<Half>(p); }
+TUTTI_KERNEL(tutti_convert_bfloat16, ConvertParams) { convert_floats<Brain>(p); }

@@ -53,6 +53,14 @@ struct FoldParams {
   int op;  // its handle in the standard ABI
 };
 
+// Floats of two bytes to float32, or back, rounded.
+struct ConvertParams {
+  void* narrow;
+  float* wide;
+  std::int64_t count;
+  int widens;
+};
+
 enum FoldOp : int {
   kSum = 0x21,
   kMin = 0x22,

@@ -18,7 +18,7 @@ constexpr KnobRow kPlain[] = {
     {"TUTTI_EXPLAIN", "0/1", "0", "base", "print which link and algorithm was taken, and why"},
     {"TUTTI_GPU_SUPPORT", "name", "auto", "device",
      "buffers in GPU memory: auto (where NVIDIA's driver is there), yes (libcuda may be loaded "
-     "later), no"},
+     "later), no; the same for all ranks of a host"},
     {"TUTTI_LINK", "name", "auto", "transport",
      "force links between hosts: auto, tcp or ucx; inside a host: auto, shm, tcp, ucx; "
      "cuda_ipc beside one of these; self, a rank with itself, is there whatever is named"},
@@ -38,7 +38,7 @@ constexpr KnobRow kPlain[] = {
      "short collectives inside a host go by levels of caches where that is faster: so many ranks "
      "in turn share a cache; 1: no levels; 0: as the ranks are bound"},
     {"TUTTI_POLL_US", "us", "-1", "transport",
-     "how long a wait polls before it sleeps; -1: derived from ranks and cores"},
+     "how long a wait polls before it yields; -1: derived from ranks and cores"},
     {"TUTTI_SHARED_CORES", "name", "auto", "transport",
      "beside programs of others on the same cores a rank that waits sleeps at once, with a time "
      "slice of 0.1 ms (Linux 6.12 and later): auto (where they make wake-ups late), on, off"},

@@ -317,7 +317,9 @@ class Core final : public transport::Sink {
   bool work_ = false;                        // some list below is not empty
   std::uint32_t rounds_ = 0;
   std::uint32_t costly_every_ = 1;  // rounds between polls that are system calls
-  int sleepers_ = 0;                // threads inside Waiter::pause
+  std::uint32_t to_costly_ = 1;     // rounds until the next one
+  std::int64_t polled_all_ns_ = 0;
+  int sleepers_ = 0;  // threads inside Waiter::pause
   std::vector<Active> active_;
   std::vector<std::unique_ptr<PeerState>> peers_;
   Channel channel_{this};

@@ -15,14 +15,16 @@
 namespace tutti::p2p {
 namespace {
 
-constexpr std::uint32_t kOthersEvery = 256;  // and polls of transports not in use yet
+constexpr std::uint32_t kOthersEvery = 256;    // and polls of transports not in use yet
+constexpr std::int64_t kAllEvery_ns = 20'000;  // of those in use
 
 }  // namespace
 
 int Core::poll() {
   int events = 0;
   ++rounds_;
-  const bool polls_costly = rounds_ % costly_every_ == 0;
+  const bool polls_costly = --to_costly_ == 0;
+  if (polls_costly) to_costly_ = costly_every_;
   for (const Active& each : active_)
     if (!each.is_costly || polls_costly) events += each.transport->progress();
   if (rounds_ % kOthersEvery == 0) [[unlikely]]
@@ -60,6 +62,11 @@ void Core::pause() {
   ++sleepers_;
   waiter_->pause(gate_);
   --sleepers_;
+  // Where a core is shared a round takes a turn of all its ranks: then all are polled by time.
+  if (const std::int64_t now = waiter_->read_ns(); now - polled_all_ns_ >= kAllEvery_ns) {
+    polled_all_ns_ = now;
+    to_costly_ = 1;
+  }
 }
 
 void Core::wait(Pending* request) {

@@ -50,7 +50,7 @@ struct Waiter::Manner {
 
 Waiter::Manner Waiter::Manner::derive(const wireup::Wireup& wireup, const Knobs& knobs) {
   // To sleep and be woken costs 0.1 ms where a core that sleeps is given away (virtual machines): a
-  // hundredth of this wait, which is longer than a turn of all ranks of a crowded core.
+  // hundredth of this wait, which is longer than most turns of all ranks of a crowded core.
   constexpr std::int64_t kYield_ns = 10'000'000;
   constexpr Manner kOversubscribed{{0, kYield_ns, 8}, 2};
   constexpr Manner kCoreEach{{50'000, kYield_ns, 64}, 100};  // the looks: about 2 us

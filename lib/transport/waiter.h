@@ -57,6 +57,8 @@ class Waiter {
     if (next == Backoff::Next::look && gate == nullptr && !is_due(looks_)) return false;
     return give_way(next, gate);
   }
+  // When who waits last read the clock, as it does at each yield.
+  std::int64_t read_ns() const { return waits_.read_ns(); }
   // Something is under way that wakes nobody when it ends, as a device's copy: until it has, sleeps
   // are short.
   void begin_unsignalled() {

@@ -102,9 +102,6 @@ def main():
     # Streams that run far behind are what suite gpu is for; here there are many calls.
     environment = {"STANDIN_CUDA_DELAY_US": "10", **MODES[mode], "MOVER_PRUN": str(pathlib.Path(prun).resolve()),
                    "MOVER_LIBRARY": library}
-    if not LONG and (what, mode) in (("mpich", "refused"), ("mpich", "hosts"), ("mpi4py", "ipc"), ("mpi4py", "refused")):
-        print(f"skipped: {what} with {mode} takes minutes; --long runs it")
-        sys.exit(SKIP)
     if what == "mpich" and mode == "hosts":
         environment["MOVER_HOSTS"] = "--virtual -H a:8,b:8 --map-by node"
     if what == "ranks":

@@ -7,7 +7,8 @@
 //
 // Where a buffer is only its member knows. So members tell each other, in a call of a few bytes;
 // whether they do rests on what they know alike: the bytes, and what came of it before. Of gatherv,
-// scatterv and alltoallv nobody knows the others' bytes: these are told in the same call.
+// scatterv and alltoallv nobody knows the others' bytes: these are told in the same call, and where
+// they were few the next calls do not ask.
 #include <algorithm>
 #include <bit>
 #include <new>
@@ -152,12 +153,15 @@ Result<bool> goes_past_team(Communicator& comm, const CollCall& call, const Team
     return fail(code, "members could not agree on how to make a call of GPU memory");
   if (words[1] != -words[2]) return false;  // the team says who calls something else
   const auto worst = static_cast<Hindrance>(words[0] >> 32);
-  refusals.note(worst != Hindrance::none);
-  if (!is_long(words[3])) return false;
-  try {
-    explain(comm, said, words[3], worst, static_cast<int>(words[0] & 0xffffffff));
-  } catch (const std::bad_alloc&) {  // then it is not said
+  if (worst == Hindrance::none && !is_long(words[3])) {
+    refusals.note_short();
+    return false;
   }
+  refusals.note(worst != Hindrance::none);
+  if (is_long(words[3])) try {
+      explain(comm, said, words[3], worst, static_cast<int>(words[0] & 0xffffffff));
+    } catch (const std::bad_alloc&) {  // then it is not said
+    }
   return worst == Hindrance::none;
 }
 

@@ -18,6 +18,7 @@ namespace tutti::transport::tcp {
 namespace {
 
 constexpr std::uint32_t kServeEvery = 32;      // polls, while something is hot
+constexpr std::int64_t kServeHotNs = 20'000;   // but as often as this, where a core is shared
 constexpr std::int64_t kServeEveryNs = 4'000;  // while nothing is
 
 // Data of a message from so many bytes on are shared by rails, in parts of so many.
@@ -114,8 +115,9 @@ class TcpTransport final : public Transport {
  private:
   bool take_turn() {
     if (must_serve_) return true;
-    if (peers_.has_hot()) return ++skipped_ >= kServeEvery;
-    return now_ns() - served_ns_ >= kServeEveryNs;
+    const std::int64_t since_ns = now_ns() - served_ns_;
+    if (peers_.has_hot()) return ++skipped_ >= kServeEvery || since_ns >= kServeHotNs;
+    return since_ns >= kServeEveryNs;
   }
 
   int serve() {

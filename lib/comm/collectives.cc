@@ -29,7 +29,7 @@ CollCall without_own_part(CollCall call, Code failure) {
 // In parts where the delegate may serve: between schedules' messages they would gain nothing. All
 // parts, whatever becomes of one: the others may not know of it.
 Code run_widened(Communicator& comm, const CollCall& call, const types::Datatype& wider) {
-  const Count most = comm.state().may_have_gpus ? kPartOnGpus : kPart;
+  const Count most = part_for(comm, call);
   const Count parts = comm.state().team == nullptr ? 1 : parts_of(call, most);
   Code code = Code::ok;
   for (Count part = 0; part < parts; ++part) {

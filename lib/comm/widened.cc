@@ -6,8 +6,10 @@
 #include <numeric>
 #include <utility>
 
+#include "comm/gpu/calls.h"
 #include "comm/runtime.h"
 #include "comm/shape.h"
+#include "comm/state.h"
 
 namespace tutti::comm {
 namespace {
@@ -57,6 +59,16 @@ void* moved(const void* address, Count bytes) {
   return address == nullptr ? nullptr : static_cast<std::byte*>(const_cast<void*>(address)) + bytes;
 }
 
+// A call that the host's team folds, in host memory, has nothing from widening on a GPU: a short
+// one, and one that passes since others were refused (gpu/past_team.cc).
+bool goes_to_team(const Communicator& comm, const CollCall& call, Count bytes) {
+  const Communicator::State& state = comm.state();
+  if (state.team == nullptr) return false;
+  const auto& calls = state.gpu_calls;
+  return !is_long(bytes) || (calls != nullptr &&
+                             calls->by_team[static_cast<std::size_t>(call.collective)].to_pass > 0);
+}
+
 }  // namespace
 
 const types::Datatype* wider_type(const Communicator& comm, const CollCall& call) {
@@ -74,6 +86,15 @@ CollCall in_wider(const Communicator& comm, const CollCall& call, const types::D
   if (call.send_type != nullptr) wide.send_type = &wider;
   if (call.recv_type != nullptr) wide.recv_type = &wider;
   return wide;
+}
+
+// On a GPU each part takes launches. Where those were in vain the processors are meant.
+Count part_for(const Communicator& comm, const CollCall& call) {
+  constexpr Count kPart = 64 << 10, kPartOnGpus = 1 << 20;
+  const auto& calls = comm.state().gpu_calls;
+  const bool is_refused =
+      calls != nullptr && calls->by_team[static_cast<std::size_t>(call.collective)].in_a_row > 0;
+  return comm.state().may_have_gpus && !is_refused ? kPartOnGpus : kPart;
 }
 
 CollCall part_of(const CollCall& call, Count from, Count most) {
@@ -127,27 +148,28 @@ types::Device* WidenedReduction::worker_on(const types::Buffer& said) const {
 
 void WidenedReduction::take_contribution(const Communicator& comm, const CollCall& call,
                                          const types::Datatype& wider) {
-  give_back();  // what an attempt before had taken
+  constexpr Count kAligned = 64, kMostOnGpu = Count{128} << 20;  // elements; bytes
+  pool_.give(std::exchange(room_, {}));                          // what an attempt before had taken
   const Count given = given_by(comm, call);
-  const types::Buffer said = devices_.whole(call.in_place ? call.recv : call.send, given, type_);
-  types::Device* const worker = worker_on(said);
   const Count received = wide_.in_place ? std::max(given, taken_) : taken_;
-  wide_.recv = engine::take_elements(pool_, received, wider, recv_, worker);
-  if (!wide_.in_place) {
-    void* const contribution = engine::take_elements(pool_, given, wider, send_, worker);
-    wide_.send = contribution;
-    if (given > 0) take(said, send_, contribution);
-  } else if (given > 0) {
-    take(said, recv_, wide_.recv);
-  }
+  const Count behind = (received + kAligned - 1) / kAligned * kAligned;
+  const Count all = wide_.in_place ? received : behind + given;
+  const types::Buffer said = devices_.whole(call.in_place ? call.recv : call.send, given, type_);
+  const bool by_host = all > kMostOnGpu / wider.size() ||
+                       goes_to_team(comm, call, std::max(given, taken_) * wider.size());
+  std::byte* const room =
+      engine::take_elements(pool_, all, wider, room_, by_host ? nullptr : worker_on(said));
+  wide_.recv = received > 0 ? room : nullptr;
+  std::byte* const contribution = wide_.in_place ? room : room + behind * wider.extent();
+  if (!wide_.in_place) wide_.send = given > 0 ? contribution : nullptr;
+  if (given > 0) take(said, contribution);
 }
 
-void WidenedReduction::take(const types::Buffer& said, const engine::ScratchPool::Piece& piece,
-                            void* contribution) {
+void WidenedReduction::take(const types::Buffer& said, void* contribution) {
   if (said.device == nullptr) return types::widen(type_, said.data, contribution, said.count);
-  if (piece.device != nullptr) {
+  if (room_.device != nullptr) {
     types::Buffer wide = types::Buffer::whole(contribution, said.count, wider_);
-    wide.device = piece.device;
+    wide.device = room_.device;
     types::convert_on_device(said, wide);
     wide_.failure = failure_ = types::failure_of(said.device);
     return;
@@ -160,16 +182,12 @@ void WidenedReduction::take(const types::Buffer& said, const engine::ScratchPool
   pool_.give(std::move(here));
 }
 
-void WidenedReduction::give_back() {
-  for (auto* piece : {&send_, &recv_}) pool_.give(std::exchange(*piece, {}));
-}
-
 // The result, rounded.
 void WidenedReduction::hand_over() {
   if (result_.device == nullptr) return types::narrow(type_, wide_.recv, result_.data, taken_);
-  if (recv_.device != nullptr) {
+  if (room_.device != nullptr) {
     types::Buffer wide = types::Buffer::whole(wide_.recv, taken_, wider_);
-    wide.device = recv_.device;
+    wide.device = room_.device;
     types::convert_on_device(wide, result_);
     failure_ = types::failure_of(result_.device);
     return;
@@ -184,7 +202,7 @@ void WidenedReduction::hand_over() {
 
 Code WidenedReduction::end(Code code) {
   if (code == Code::ok && failure_ == Code::ok && taken_ > 0) hand_over();
-  give_back();
+  pool_.give(std::exchange(room_, {}));
   return failure_ == Code::ok || code == Code::proc_aborted ? code : failure_;
 }
 

@@ -20,8 +20,8 @@ CollCall in_wider(const Communicator& comm, const CollCall& call, const types::D
 
 // Long vectors go part by part where nothing is gained by pipelining them: a part stays in the
 // caches from its widening to its narrowing. Calls that cannot be cut are one part.
-inline constexpr Count kPart = 64 << 10;       // elements
-inline constexpr Count kPartOnGpus = 1 << 20;  // where there may be some: each part takes launches
+// Elements of a part: as many for all members.
+Count part_for(const Communicator& comm, const CollCall& call);
 Count parts_of(const CollCall& call, Count most);
 CollCall part_of(const CollCall& call, Count from, Count most);
 
@@ -40,9 +40,8 @@ class WidenedReduction {
   void take_contribution(const Communicator& comm, const CollCall& call,
                          const types::Datatype& wider);
   types::Device* worker_on(const types::Buffer& said) const;
-  void take(const types::Buffer& said, const engine::ScratchPool::Piece& piece, void* contribution);
+  void take(const types::Buffer& said, void* contribution);
   void hand_over();
-  void give_back();
   engine::ScratchPool& pool_;
   const types::Devices& devices_;
   const types::Datatype& type_;  // the user's
@@ -51,7 +50,7 @@ class WidenedReduction {
   Count taken_;              // elements of the result
   Code failure_ = Code::ok;  // of a device's memory
   CollCall wide_;
-  engine::ScratchPool::Piece send_, recv_;
+  engine::ScratchPool::Piece room_;  // for the result, and the contribution behind it
 };
 
 }  // namespace tutti::comm

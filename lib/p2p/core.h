@@ -1,9 +1,8 @@
 // Core: an endpoint's inside. One matcher, the protocols on top of it, and the transports below.
 //
-// Transports call on_frame, place and on_peer_gone from inside progress() or try_post(). These
-// only change state and put work on lists; frames in answer are posted by pump(), after the
-// transports have returned. So a link is never entered twice, and a receive that completes
-// inside a send to oneself is nothing special.
+// Transports call on_frame, place and on_peer_gone inside progress() or try_post(). These only
+// change state and list work; pump() posts frames in answer once the transports have returned. So a
+// link is never entered twice, nor is a receive special that completes inside a send to oneself.
 //
 //   try_send, send -> eager.cc   -> Link::try_post
 //   recv, recv_now -> receive.cc -> match.h
@@ -296,7 +295,7 @@ class Core final : public transport::Sink {
   bool post_control(PeerState& peer, ControlFrame* control);
   void drop_control(PeerState& peer);
   void wait_for(const bool& done);
-  void pause();
+  void poll_all_by_time();
 
   // ending.cc
   bool still_listens(int rank) const;
@@ -316,8 +315,7 @@ class Core final : public transport::Sink {
   transport::Waiter::Gate* gate_ = nullptr;  // null: one thread
   bool work_ = false;                        // some list below is not empty
   std::uint32_t rounds_ = 0;
-  std::uint32_t costly_every_ = 1;  // rounds between polls that are system calls
-  std::uint32_t to_costly_ = 1;     // rounds until the next one
+  std::uint32_t costly_every_ = 1, to_costly_ = 1;  // rounds between polls that are system calls
   std::int64_t polled_all_ns_ = 0;
   int sleepers_ = 0;  // threads inside Waiter::pause
   std::vector<Active> active_;

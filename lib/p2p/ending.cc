@@ -99,7 +99,7 @@ bool Core::see_to(const IsOver& is_over, std::int64_t patience_ns) {
     } else if (now_ns() > deadline) {
       return false;
     } else {
-      pause();
+      idle();
     }
   }
   return true;

@@ -44,7 +44,10 @@ int Core::progress() {
 
 int Core::progress_or_yield() {
   int events = poll();
-  if (events == 0 && waiter_->pause_awake(gate_)) events = poll();
+  if (events == 0 && waiter_->pause_awake(gate_)) {
+    poll_all_by_time();
+    events = poll();
+  }
   if (events > 0) waiter_->busy();
   return events;
 }
@@ -54,26 +57,29 @@ void Core::wait_for(const bool& done) {
     if (poll() > 0)
       waiter_->busy();
     else
-      pause();
+      idle();
   }
 }
 
-void Core::pause() {
+void Core::idle() {
   ++sleepers_;
   waiter_->pause(gate_);
   --sleepers_;
-  // Where a core is shared a round takes a turn of all its ranks: then all are polled by time.
-  if (const std::int64_t now = waiter_->read_ns(); now - polled_all_ns_ >= kAllEvery_ns) {
-    polled_all_ns_ = now;
-    to_costly_ = 1;
-  }
+  poll_all_by_time();
+}
+
+// Where a core is shared a round takes a turn of all its ranks: then all have their turn by time.
+void Core::poll_all_by_time() {
+  const std::int64_t now = waiter_->read_ns();
+  if (now - polled_all_ns_ < kAllEvery_ns) [[likely]]
+    return;
+  polled_all_ns_ = now;
+  to_costly_ = 1;
+  for (const Active& each : active_) each.transport->look_at_all();
 }
 
 void Core::wait(Pending* request) {
   wait_for(request->done);
-}
-void Core::idle() {
-  pause();
 }
 void Core::active() {
   waiter_->busy();

@@ -181,6 +181,9 @@ class Transport {
   // Asked now and then while the rank waits: the next progress() also looks for peers that are
   // gone without having said so on a link.
   virtual void look_around() {}
+  // Asked where rounds are long: the next progress() looks at all there is, not only at what is
+  // busy.
+  virtual void look_at_all() {}
   // A further connection to each peer, from 1 on, as a transport that is served by this one and
   // used no longer; null: there are no more.
   virtual std::unique_ptr<Transport> rail(int /*number*/) { return nullptr; }

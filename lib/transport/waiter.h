@@ -3,6 +3,7 @@
 //   { progress; if idle waiter.pause(); else waiter.busy(); }
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -57,8 +58,10 @@ class Waiter {
     if (next == Backoff::Next::look && gate == nullptr && !is_due(looks_)) return false;
     return give_way(next, gate);
   }
-  // When who waits last read the clock, as it does at each yield.
-  std::int64_t read_ns() const { return waits_.read_ns(); }
+  // When who waits last read the clock, as it does at each yield and behind each sleep.
+  std::int64_t read_ns() const {
+    return std::max({waits_.read_ns(), looks_.read_ns(), looked_ns_});
+  }
   // Something is under way that wakes nobody when it ends, as a device's copy: until it has, sleeps
   // are short.
   void begin_unsignalled() {

@@ -138,6 +138,62 @@ void run(const Format& format, const Case& one, std::size_t elements, const Way&
                  is_right ? "right" : "wrong", passed);
 }
 
+bool is_same(const Format& format, Bits a, Bits b) {
+  const int infinity = ((1 << (15 - format.digits)) - 1) << format.digits;
+  const bool are_numbers = (a & 0x7fff) <= infinity && (b & 0x7fff) <= infinity;
+  return are_numbers ? a == b : (a & 0x7fff) > infinity && (b & 0x7fff) > infinity;
+}
+
+// All there are, and sums of two and three of them, as the processor has them.
+void sweep(const Format& format, int seconds) {
+  std::vector<Bits> own(65536);
+  for (std::size_t i = 0; i < own.size(); ++i)
+    own[i] = rank == 0         ? static_cast<Bits>(i)
+             : rank <= seconds ? static_cast<Bits>(i * 40503U * static_cast<unsigned>(rank) >> 3U)
+                               : Bits{0};
+  std::vector<Bits> wanted(own.size());
+  const gpu::Vector<Bits> from(own, Kind::device);
+  gpu::Vector<Bits> into(std::vector<Bits>(own.size()), Kind::device);
+  const int n = 65536 / format.parts;
+  MPI_Allreduce(own.data(), wanted.data(), n, format.type, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Allreduce(from.data(), into.data(), n, format.type, MPI_SUM, MPI_COMM_WORLD);
+  const std::vector<Bits> got = into.get();
+  int different = 0;
+  for (std::size_t i = 0; i < got.size(); ++i)
+    different += is_same(format, got[i], wanted[i]) ? 0 : 1;
+  CHECK(different == 0);
+}
+
+// In place; and blocks of other lengths, one of them empty, one of a single number.
+void other_shapes(const Format& format) {
+  const std::size_t n = 40000;
+  std::vector<Bits> own(n * static_cast<std::size_t>(format.parts));
+  for (std::size_t i = 0; i < own.size(); ++i)
+    own[i] = format.bits(number(format, rank, i / static_cast<std::size_t>(format.parts)));
+  gpu::Vector<Bits> both(own, Kind::device);
+  MPI_Allreduce(MPI_IN_PLACE, both.data(), static_cast<int>(n), format.type, MPI_SUM,
+                MPI_COMM_WORLD);
+  const gpu::Vector<Bits> from(own, Kind::device);
+  gpu::Vector<Bits> into(std::vector<Bits>(own.size()), Kind::device);
+  std::vector<int> counts(static_cast<std::size_t>(size));
+  counts[1] = 1;
+  counts[2] = static_cast<int>(n) - 1;
+  MPI_Reduce_scatter(from.data(), into.data(), counts.data(), format.type, MPI_SUM, MPI_COMM_WORLD);
+  const std::vector<Bits> all = both.get(), mine = into.get();
+  bool is_right = true;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::size_t at = i / static_cast<std::size_t>(format.parts);
+    is_right = is_right && all[i] == format.bits(sum(format, size - 1, at));
+  }
+  const std::size_t first = rank == 2 ? 1 : 0;
+  const auto count = static_cast<std::size_t>(counts[static_cast<std::size_t>(rank)]);
+  for (std::size_t i = 0; i < count * static_cast<std::size_t>(format.parts); ++i) {
+    const std::size_t at = first + i / static_cast<std::size_t>(format.parts);
+    is_right = is_right && mine[i] == format.bits(sum(format, size - 1, at));
+  }
+  CHECK(is_right);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -157,6 +213,10 @@ int main(int argc, char** argv) {
       run(format, one, elements, {false, false, 0});
       run(format, one, 12, {true, false, 0});
     }
+  for (const Format& format : formats) {
+    for (const int seconds : {0, 1, 2}) sweep(format, seconds);
+    other_shapes(format);
+  }
   // Of several parts.
   run(formats[1], cases()[0], (std::size_t{5} << 19) + 1, {true, is_direct, 0});
   return done();

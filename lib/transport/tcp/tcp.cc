@@ -18,7 +18,6 @@ namespace tutti::transport::tcp {
 namespace {
 
 constexpr std::uint32_t kServeEvery = 32;      // polls, while something is hot
-constexpr std::int64_t kServeHotNs = 20'000;   // but as often as this, where a core is shared
 constexpr std::int64_t kServeEveryNs = 4'000;  // while nothing is
 
 // Data of a message from so many bytes on are shared by rails, in parts of so many.
@@ -107,6 +106,8 @@ class TcpTransport final : public Transport {
     return peers_.wait_fd();
   }
 
+  void look_at_all() override { must_serve_ = true; }
+
   void look_around() override {
     peers_.gone().ask();
     must_serve_ = true;
@@ -115,9 +116,8 @@ class TcpTransport final : public Transport {
  private:
   bool take_turn() {
     if (must_serve_) return true;
-    const std::int64_t since_ns = now_ns() - served_ns_;
-    if (peers_.has_hot()) return ++skipped_ >= kServeEvery || since_ns >= kServeHotNs;
-    return since_ns >= kServeEveryNs;
+    if (peers_.has_hot()) return ++skipped_ >= kServeEvery;
+    return now_ns() - served_ns_ >= kServeEveryNs;
   }
 
   int serve() {

@@ -70,7 +70,7 @@ void Core::idle() {
 
 // Where a core is shared a round takes a turn of all its ranks: then all have their turn by time.
 void Core::poll_all_by_time() {
-  const std::int64_t now = waiter_->read_ns();
+  const std::int64_t now = waiter_->gave_way_ns();
   if (now - polled_all_ns_ < kAllEvery_ns) [[likely]]
     return;
   polled_all_ns_ = now;

@@ -102,6 +102,7 @@ class Waiter::Sleeper {
   bool give_way(Backoff::Next next, Gate* gate) {
     if (waiter_.is_due(waiter_.looks_)) look_around(waiter_.looks_.read_ns());
     if (next != Backoff::Next::look) {
+      waiter_.gave_way_ns_ = std::max(waiter_.waits_.read_ns(), waiter_.looks_.read_ns());
       with_open_gate(gate, [] { ::sched_yield(); });
     } else if (gate != nullptr) {
       gate->let_in();
@@ -148,6 +149,7 @@ class Waiter::Sleeper {
     // Polling starts where it ended: one fruitless round, and we sleep again.
     waiter_.stage_ = Stage::awake;
     look_around(now_ns());
+    waiter_.gave_way_ns_ = waiter_.looked_ns_;
     call_followers();
   }
 

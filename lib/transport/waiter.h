@@ -3,7 +3,6 @@
 //   { progress; if idle waiter.pause(); else waiter.busy(); }
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -58,10 +57,8 @@ class Waiter {
     if (next == Backoff::Next::look && gate == nullptr && !is_due(looks_)) return false;
     return give_way(next, gate);
   }
-  // When who waits last read the clock, as it does at each yield and behind each sleep.
-  std::int64_t read_ns() const {
-    return std::max({waits_.read_ns(), looks_.read_ns(), looked_ns_});
-  }
+  // About when it last yielded or woke up.
+  std::int64_t gave_way_ns() const { return gave_way_ns_; }
   // Something is under way that wakes nobody when it ends, as a device's copy: until it has, sleeps
   // are short.
   void begin_unsignalled() {
@@ -95,6 +92,7 @@ class Waiter {
   Backoff waits_;  // of those that may sleep
   Backoff looks_;  // of those that may not
   std::int64_t looked_ns_ = 0;
+  std::int64_t gave_way_ns_ = 0;
   const int looks_at_word_;
   std::unique_ptr<Sleeper> sleeper_;
 };

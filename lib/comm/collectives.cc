@@ -26,14 +26,14 @@ CollCall without_own_part(CollCall call, Code failure) {
   return run_said(comm, call);
 }
 
-// In parts where the delegate may serve: between schedules' messages they would gain nothing. All
-// parts, whatever becomes of one: the others may not know of it.
+// All parts, whatever becomes of one: the others may not know of it.
 Code run_widened(Communicator& comm, const CollCall& call, const types::Datatype& wider) {
   const Count most = part_for(comm, call);
-  const Count parts = comm.state().team == nullptr ? 1 : parts_of(call, most);
+  const Count parts = parts_of(call, most);
   Code code = Code::ok;
   for (Count part = 0; part < parts; ++part) {
-    WidenedReduction widened(comm, parts == 1 ? call : part_of(call, part * most, most), wider);
+    const CollCall cut = parts == 1 ? call : part_of(call, part * most, most);
+    WidenedReduction widened(comm, cut, wider, goes_to_team(comm, cut, wider));
     const Code ended = widened.end(run_said(comm, widened.call()));
     if (code == Code::ok) code = ended;
   }

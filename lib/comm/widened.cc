@@ -2,6 +2,7 @@
 #include "comm/widened.h"
 
 #include <algorithm>
+#include <limits>
 #include <new>
 #include <numeric>
 #include <utility>
@@ -59,15 +60,13 @@ void* moved(const void* address, Count bytes) {
   return address == nullptr ? nullptr : static_cast<std::byte*>(const_cast<void*>(address)) + bytes;
 }
 
-// A call that the host's team folds, in host memory, has nothing from widening on a GPU: a short
-// one, and one that passes since others were refused (gpu/past_team.cc).
-bool goes_to_team(const Communicator& comm, const CollCall& call, Count bytes) {
-  const Communicator::State& state = comm.state();
-  if (state.team == nullptr) return false;
-  const auto& calls = state.gpu_calls;
-  return !is_long(bytes) || (calls != nullptr &&
-                             calls->by_team[static_cast<std::size_t>(call.collective)].to_pass > 0);
+// Calls of this collective in a row that members will not ask about: alike.
+bool are_passed(const Communicator& comm, const CollCall& call) {
+  const auto& calls = comm.state().gpu_calls;
+  return calls != nullptr && calls->by_team[static_cast<std::size_t>(call.collective)].to_pass > 0;
 }
+
+constexpr Count kMostOnGpu = Count{128} << 20;  // bytes of result and contribution
 
 }  // namespace
 
@@ -88,13 +87,18 @@ CollCall in_wider(const Communicator& comm, const CollCall& call, const types::D
   return wide;
 }
 
-// On a GPU each part takes launches. Where those were in vain the processors are meant.
 Count part_for(const Communicator& comm, const CollCall& call) {
-  constexpr Count kPart = 64 << 10, kPartOnGpus = 1 << 20;
-  const auto& calls = comm.state().gpu_calls;
-  const bool is_refused =
-      calls != nullptr && calls->by_team[static_cast<std::size_t>(call.collective)].in_a_row > 0;
-  return comm.state().may_have_gpus && !is_refused ? kPartOnGpus : kPart;
+  constexpr Count kInCaches = 64 << 10, kOnGpus = 1 << 20;  // each of these takes launches
+  constexpr Count kBetweenHosts = 16 << 20;
+  const bool may_have_gpus = comm.state().may_have_gpus;
+  if (comm.state().team == nullptr) return may_have_gpus ? kBetweenHosts : Count{1} << 62;
+  return may_have_gpus && !are_passed(comm, call) ? kOnGpus : kInCaches;
+}
+
+bool goes_to_team(const Communicator& comm, const CollCall& call, const types::Datatype& wider) {
+  if (comm.state().team == nullptr) return false;
+  const Count elements = std::min(whole_of(comm, call), kMostOnGpu);
+  return !is_long(elements * wider.size()) || are_passed(comm, call);
 }
 
 CollCall part_of(const CollCall& call, Count from, Count most) {
@@ -112,11 +116,11 @@ CollCall part_of(const CollCall& call, Count from, Count most) {
 Count parts_of(const CollCall& call, Count most) {
   const bool cuts =
       call.collective == Collective::allreduce || call.collective == Collective::reduce;
-  return cuts ? std::max<Count>(1, (count_of(call) + most - 1) / most) : 1;
+  return cuts && count_of(call) > most ? (count_of(call) - 1) / most + 1 : 1;
 }
 
 WidenedReduction::WidenedReduction(Communicator& comm, const CollCall& call,
-                                   const types::Datatype& wider)
+                                   const types::Datatype& wider, bool by_host)
     : pool_(comm.runtime().scratch),
       devices_(comm.runtime().devices),
       type_(*type_of_reduction(call)),
@@ -127,7 +131,7 @@ WidenedReduction::WidenedReduction(Communicator& comm, const CollCall& call,
   // stream, and that perhaps for us.
   if (taken_ > 0) result_ = devices_.whole(call.recv, taken_, type_);
   const auto take_all = [&] {
-    take_contribution(comm, call, wider);
+    take_contribution(comm, call, wider, by_host);
     return true;
   };
   try {
@@ -147,20 +151,22 @@ types::Device* WidenedReduction::worker_on(const types::Buffer& said) const {
 }
 
 void WidenedReduction::take_contribution(const Communicator& comm, const CollCall& call,
-                                         const types::Datatype& wider) {
-  constexpr Count kAligned = 64, kMostOnGpu = Count{128} << 20;  // elements; bytes
-  pool_.give(std::exchange(room_, {}));                          // what an attempt before had taken
+                                         const types::Datatype& wider, bool by_host) {
+  constexpr Count kAligned = 64;         // elements
+  pool_.give(std::exchange(room_, {}));  // what an attempt before had taken
   const Count given = given_by(comm, call);
   const Count received = wide_.in_place ? std::max(given, taken_) : taken_;
-  const Count behind = (received + kAligned - 1) / kAligned * kAligned;
-  const Count all = wide_.in_place ? received : behind + given;
+  Count behind = 0, all = received;
+  if (!wide_.in_place &&
+      (__builtin_add_overflow(received, kAligned - received % kAligned, &behind) ||
+       __builtin_add_overflow(behind, given, &all)))
+    all = std::numeric_limits<Count>::max();  // there is never so much
   const types::Buffer said = devices_.whole(call.in_place ? call.recv : call.send, given, type_);
-  const bool by_host = all > kMostOnGpu / wider.size() ||
-                       goes_to_team(comm, call, std::max(given, taken_) * wider.size());
-  std::byte* const room =
-      engine::take_elements(pool_, all, wider, room_, by_host ? nullptr : worker_on(said));
+  types::Device* const worker =
+      by_host || all > kMostOnGpu / wider.size() ? nullptr : worker_on(said);
+  std::byte* const room = engine::take_elements(pool_, all, wider, room_, worker);
   wide_.recv = received > 0 ? room : nullptr;
-  std::byte* const contribution = wide_.in_place ? room : room + behind * wider.extent();
+  std::byte* const contribution = room + behind * wider.extent();
   if (!wide_.in_place) wide_.send = given > 0 ? contribution : nullptr;
   if (given > 0) take(said, contribution);
 }

@@ -18,17 +18,23 @@ const types::Datatype* wider_type(const Communicator& comm, const CollCall& call
 // The same call on the wider type, with the user's buffers still: for shapes and choices.
 CollCall in_wider(const Communicator& comm, const CollCall& call, const types::Datatype& wider);
 
-// Long vectors go part by part where nothing is gained by pipelining them: a part stays in the
-// caches from its widening to its narrowing. Calls that cannot be cut are one part.
-// Elements of a part: as many for all members.
+// Long vectors go part by part where nothing is gained by pipelining them: where the host's team
+// serves, a part stays in the caches from its widening to its narrowing; on a GPU it takes little
+// room. Elements of a part: as many for all members. Calls that cannot be cut are one part.
 Count part_for(const Communicator& comm, const CollCall& call);
 Count parts_of(const CollCall& call, Count most);
 CollCall part_of(const CollCall& call, Count from, Count most);
 
+// Whether the host's team will fold this blocking call, in host memory, wherever this member's
+// buffers are: it is short, or passes since others were refused (gpu/past_team.cc).
+bool goes_to_team(const Communicator& comm, const CollCall& call, const types::Datatype& wider);
+
 class WidenedReduction {
  public:
-  // Takes the user's contribution. The call's arrays outlive this.
-  WidenedReduction(Communicator& comm, const CollCall& call, const types::Datatype& wider);
+  // Takes the user's contribution; `by_host`: where the processors work, whatever memory it is in.
+  // The call's arrays outlive this.
+  WidenedReduction(Communicator& comm, const CollCall& call, const types::Datatype& wider,
+                   bool by_host = false);
   WidenedReduction(const WidenedReduction&) = delete;
   WidenedReduction& operator=(const WidenedReduction&) = delete;
 
@@ -38,7 +44,7 @@ class WidenedReduction {
 
  private:
   void take_contribution(const Communicator& comm, const CollCall& call,
-                         const types::Datatype& wider);
+                         const types::Datatype& wider, bool by_host);
   types::Device* worker_on(const types::Buffer& said) const;
   void take(const types::Buffer& said, void* contribution);
   void hand_over();

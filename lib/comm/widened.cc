@@ -131,7 +131,7 @@ WidenedReduction::WidenedReduction(Communicator& comm, const CollCall& call,
   // stream, and that perhaps for us.
   if (taken_ > 0) result_ = devices_.whole(call.recv, taken_, type_);
   const auto take_all = [&] {
-    take_contribution(comm, call, wider, by_host);
+    take_contribution(comm, call, by_host);
     return true;
   };
   try {
@@ -151,7 +151,7 @@ types::Device* WidenedReduction::worker_on(const types::Buffer& said) const {
 }
 
 void WidenedReduction::take_contribution(const Communicator& comm, const CollCall& call,
-                                         const types::Datatype& wider, bool by_host) {
+                                         bool by_host) {
   constexpr Count kAligned = 64;         // elements
   pool_.give(std::exchange(room_, {}));  // what an attempt before had taken
   const Count given = given_by(comm, call);
@@ -163,10 +163,10 @@ void WidenedReduction::take_contribution(const Communicator& comm, const CollCal
     all = std::numeric_limits<Count>::max();  // there is never so much
   const types::Buffer said = devices_.whole(call.in_place ? call.recv : call.send, given, type_);
   types::Device* const worker =
-      by_host || all > kMostOnGpu / wider.size() ? nullptr : worker_on(said);
-  std::byte* const room = engine::take_elements(pool_, all, wider, room_, worker);
+      by_host || all > kMostOnGpu / wider_.size() ? nullptr : worker_on(said);
+  std::byte* const room = engine::take_elements(pool_, all, wider_, room_, worker);
   wide_.recv = received > 0 ? room : nullptr;
-  std::byte* const contribution = room + behind * wider.extent();
+  std::byte* const contribution = room + behind * wider_.extent();
   if (!wide_.in_place) wide_.send = given > 0 ? contribution : nullptr;
   if (given > 0) take(said, contribution);
 }

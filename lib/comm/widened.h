@@ -43,8 +43,7 @@ class WidenedReduction {
   Code end(Code code);
 
  private:
-  void take_contribution(const Communicator& comm, const CollCall& call,
-                         const types::Datatype& wider, bool by_host);
+  void take_contribution(const Communicator& comm, const CollCall& call, bool by_host);
   types::Device* worker_on(const types::Buffer& said) const;
   void take(const types::Buffer& said, void* contribution);
   void hand_over();

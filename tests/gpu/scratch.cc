@@ -8,6 +8,7 @@
 
 #include "area.h"
 #include "counted.h"
+#include "either.h"
 
 using namespace ranks;
 using gpu::Kind;
@@ -30,10 +31,6 @@ struct Case {
   std::function<int(const int* send, int* recv, MPI_Request* request)> call;
   std::function<int(std::size_t i)> result;  // below 0: nothing is said of it
 };
-
-// Each form: blocking (null request), nonblocking.
-#define EITHER(Name, name, ...) \
-  (request == nullptr ? MPI_##Name(__VA_ARGS__) : MPI_I##name(__VA_ARGS__, request))
 
 std::vector<Case> reductions(std::size_t count) {
   const int n = static_cast<int>(count);

@@ -11,6 +11,7 @@
 
 #include "area.h"
 #include "counted.h"
+#include "either.h"
 
 using namespace ranks;
 using gpu::Kind;
@@ -61,9 +62,6 @@ struct Case {
   std::function<bool()> has_result;
   std::function<int()> last;
 };
-
-#define EITHER(Name, name, ...) \
-  (request == nullptr ? MPI_##Name(__VA_ARGS__) : MPI_I##name(__VA_ARGS__, request))
 
 std::vector<Case> cases() {
   const auto always = [] { return true; };

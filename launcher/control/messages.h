@@ -179,12 +179,16 @@ struct RankEnded {
   int launch_status = 0;       // not 0: could not be started; then `reason` says why
   std::string reason;
   std::string last_lines;  // what it wrote last, when its end was no good one
+  // Of a rank that a signal killed (WatchRecord): the function of MPI's that it was in, as index in
+  // the interface table + 1, 0 between calls; and bit N for GPU N, whose memory it had in calls.
+  std::uint32_t function = 0;
+  std::uint64_t gpus = 0;
   template <class F>
   void fields(F&& f) {
     f("rank", rank), f("wait_status", wait_status), f("joined", joined);
     f("finalized", finalized), f("follows", follows), f("programs", programs);
     f("launch_status", launch_status), f("reason", reason);
-    f("last_lines", last_lines);
+    f("last_lines", last_lines), f("function", function), f("gpus", gpus);
   }
 };
 

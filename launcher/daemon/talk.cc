@@ -242,13 +242,23 @@ void Ranks::send_addresses() {
   pending_ = {};
 }
 
+// What a signal killed it in.
+void Ranks::note_call(const RankProcess& rank, control::RankEnded& report) const {
+  const wireup::LocalRecord* const own = record_of(rank);
+  if (own == nullptr || rank.finalized || !WIFSIGNALED(rank.wait_status)) return;
+  // relaxed: its writer is dead
+  report.function = own->watch.function.load(std::memory_order_relaxed);
+  report.gpus = own->watch.gpus.load(std::memory_order_relaxed);
+}
+
 void Ranks::report_end(RankProcess& rank) {
   if (!rank.program_runs) return;  // reported already
   read_all_control(rank);
   for (const int stream : {0, 1}) read_rest(rank, stream);
   const std::uint32_t finalized = rank.generation + (rank.finalized ? 1 : 0);
-  generations_.ended(rank.part.rank, finalized, any_joined_);
   control::RankEnded report;
+  note_call(rank, report);
+  generations_.ended(rank.part.rank, finalized, any_joined_);
   report.rank = rank.part.rank;
   report.wait_status = rank.wait_status;
   report.joined = rank.joined;

@@ -5,6 +5,7 @@
 // later. A vendor is one class. Whoever knows of no device pays one branch: Buffer::device is null.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -193,6 +194,8 @@ class Vendor {
   virtual bool one_stands_behind_caller() { return false; }  // of its devices
   virtual const char* queue_type() const = 0;                // the C type of its queues' handles
   virtual Result<std::unique_ptr<DeviceQueue>> open_queue(std::uintptr_t handle) = 0;
+  // Bit N of these is set when device N comes into use; they outlive this.
+  virtual void show_use_in(std::atomic<std::uint64_t>& bits) = 0;
   virtual void begin_thread() const {}  // this thread of ours will work on its devices
   // Null: there are no queues any more. Calls in which the driver may wait for queues are made
   // while those rest (begin_rest).

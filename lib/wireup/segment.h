@@ -28,7 +28,7 @@
 
 namespace tutti::wireup {
 
-inline constexpr std::uint32_t kSegmentVersion = 15;
+inline constexpr std::uint32_t kSegmentVersion = 16;
 inline constexpr std::size_t kAddressBytes = 228;
 inline constexpr std::size_t kHostNameBytes = 64;
 
@@ -75,7 +75,8 @@ struct WatchRecord {
   std::uint64_t bytes;
   std::uint64_t sequence;  // collective number on that communicator
   std::atomic<std::uint64_t> asked;
-  std::uint64_t detailed;  // the call (its number) that the fields above are about
+  std::uint64_t detailed;           // the call (its number) that the fields above are about
+  std::atomic<std::uint64_t> gpus;  // bit N: memory of GPU N was in calls; N modulo 64
 };
 
 // A collective call, as the other members must make it too (watch/calls.h says what is what).

@@ -109,6 +109,7 @@ Result<void> World::connect() {
   TUTTI_TRY(endpoint, p2p::Endpoint::open(*wireup_, knobs_, gpus_.get()));
   endpoint_ = std::move(endpoint);
   if (gate_) endpoint_->set_gate(&*gate_);
+  if (gpus_) gpus_->show_use_in(watch().gpus);
   comms_ = comm::open_runtime({endpoint_.get(), wireup_.get(), &knobs_});
   enter();
   auto self_comm = comm::make_self_comm(*comms_);

@@ -18,11 +18,12 @@ void killed(int dying) {
   });
 }
 
-// Given back before its receiver has asked for it: an error, and no job that stands still.
-void freed_while_exported() {
+// Given back before its receiver has asked for it: an error, and no job that stands still. Or all
+// is well, where the system keeps memory that others have a descriptor of.
+void freed_while_exported(Kind kind) {
   const int n = 100000;
   if (rank == 0) {
-    gpu::Vector<int> memory(std::vector<int>(n, 1), Kind::device);
+    gpu::Vector<int> memory(std::vector<int>(n, 1), kind);
     MPI_Request request;
     MPI_Isend(memory.data(), n, MPI_INT, 1, 1, MPI_COMM_WORLD, &request);
     for (int i = 0, flag = 0; i < 1000; ++i) MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
@@ -33,6 +34,7 @@ void freed_while_exported() {
     gpu::Vector<int> memory(std::vector<int>(n, 2), Kind::device);
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Recv(memory.data(), n, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    CHECK(memory.get() == std::vector<int>(n, 1));
   }
 }
 
@@ -46,6 +48,8 @@ int main(int argc, char** argv) {
     killed(argc > 2 ? std::atoi(argv[2]) : 0);
     return failures == 0 ? 0 : 1;  // the other is gone: no end together
   }
-  if (what == "freed") freed_while_exported();
+  if (what == "freed") freed_while_exported(Kind::device);
+  if (what == "unmapped") freed_while_exported(Kind::shareable_mapped);
+  if (what == "freed_in_pool") freed_while_exported(Kind::shareable_pool);
   return done();
 }

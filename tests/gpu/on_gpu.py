@@ -15,7 +15,8 @@ KILLED = 137
 
 def goes_on(alive, dead):
     """What a rank says that goes on, and prun of the dead one."""
-    return rf"(?s)(?=.*rank {alive} goes on).*prun: rank {dead} on host \S+ was killed by signal 9"
+    return (rf"(?s)(?=.*rank {alive} goes on).*prun: rank {dead} on host \S+ was killed by signal 9 \(Killed\) "
+            r"(in MPI\w+|between calls of MPI), having used GPU \d")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,6 +99,8 @@ LEVELS = [
 LAST = [
     Run("contexts again"),
     Run("contexts finalize"),
+    Run("ipc_faults unmapped", ends=None),
+    Run("ipc_faults freed_in_pool", ends=None),
     Run("ipc_faults freed", ends=None)]
 
 # Each may stand still for its 30 seconds: behind the moved programs, so that no others lack them.

@@ -45,6 +45,14 @@ bool both_ways(gpu::Vector<int>& out, gpu::Vector<int>& in) {
   return gpu::counted("both_ways") > before;
 }
 
+// A reduction by messages, which the GPUs fold: no vector goes to the host as a whole before.
+bool reduce_both_ways(gpu::Vector<int>& out, gpu::Vector<int>& in) {
+  const unsigned long long before = gpu::counted("both_ways");
+  CHECK(MPI_Allreduce(out.data(), in.data(), kCount, MPI_INT, MPI_SUM, MPI_COMM_WORLD) ==
+        MPI_SUCCESS);
+  return gpu::counted("both_ways") > before;
+}
+
 }  // namespace
 
 int main() {
@@ -52,6 +60,7 @@ int main() {
   gpu::begin();
   CHECK(gpu::is_driver_counted());
   gpu::Vector<int> out(std::vector<int>(kCount, rank), Kind::device),
+      one(std::vector<int>(kCount, 1), Kind::device),
       in(std::vector<int>(kCount, -1), Kind::device);
   CU(cuCtxSynchronize());
   both_ways(out, in);  // the GPUs measure their chunks
@@ -60,5 +69,8 @@ int main() {
   CHECK(is_pipeline);
   const bool goes_both_ways = is_once([&] { return both_ways(out, in); });
   CHECK(goes_both_ways);
+  const bool folds_both_ways = is_once([&] { return reduce_both_ways(one, in); });
+  CHECK(folds_both_ways);
+  CHECK(in.get() == std::vector<int>(kCount, size));
   return done();
 }

@@ -25,6 +25,7 @@ class Cuda final : public types::Vendor {
   bool one_stands_behind_caller() override;
   const char* queue_type() const override { return "cudaStream_t"; }
   Result<std::unique_ptr<types::DeviceQueue>> open_queue(std::uintptr_t handle) override;
+  void show_use_in(std::atomic<std::uint64_t>& bits) override { used_ = &bits; }
   void begin_thread() const override;
   void set_enqueued(types::Enqueued* enqueued) override { driver_.enqueued = enqueued; }
   MemoryKind kind() const override { return MemoryKind::cuda; }
@@ -55,6 +56,7 @@ class Cuda final : public types::Vendor {
   // Of contexts that are no more: buffers of calls may name them still.
   std::vector<std::unique_ptr<Gpu>> gone_;
   bool warned_of_queues_ = false;
+  std::atomic<std::uint64_t>* used_ = nullptr;  // null: nobody wants to know
   std::uint64_t asked_ = 0;  // allocations that the driver was asked about when we looked for such
   Unusable unusable_;
   Exports exports_{driver_};

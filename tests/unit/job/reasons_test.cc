@@ -6,6 +6,7 @@
 #include "catch.h"
 #include "job/states.h"
 #include "status/status.h"
+#include "watch/watch.h"
 
 namespace tutti::launch::job {
 namespace {
@@ -26,6 +27,30 @@ TEST_CASE("a signal is 128 more, and named", "[job]") {
   const RankVerdict verdict = judge(report, "b");
   CHECK(verdict.status == 139);
   CHECK(verdict.line == "rank 0 on host b was killed by signal 11 (Segmentation fault)");
+}
+
+TEST_CASE("who is killed in an MPI program is told with its call and its GPUs", "[job]") {
+  control::RankEnded report;
+  report.wait_status = SIGKILL;
+  const std::string killed = "rank 0 on host b was killed by signal 9 (Killed)";
+  const auto line = [&] { return judge(report, "b").line; };
+  report.function = 1;
+  CHECK(line() == killed);  // it has never joined
+  report.joined = true;
+  const std::string name = watch::function_name(0);
+  CHECK(name.starts_with("MPI"));
+  CHECK(line() == killed + " in " + name);
+  report.gpus = 1;
+  CHECK(line() == killed + " in " + name + ", having used GPU 0");
+  report.gpus = std::uint64_t{1} << 63 | 1 << 5;
+  CHECK(line() == killed + " in " + name + ", having used GPU 5, 63");
+  report.gpus = 0;
+  report.function = 0;
+  CHECK(line() == killed + " between calls of MPI");
+  report.function = 1 << 30;  // of a build that has other functions
+  CHECK(line() == killed + " in ?");
+  report.finalized = true;
+  CHECK(line() == killed);
 }
 
 TEST_CASE("leaving between init and finalize is a failure", "[job]") {

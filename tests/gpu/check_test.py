@@ -25,10 +25,11 @@ FIGURES = ["figures", "figures, staged", "figures of pointers", "figures of smal
            "allreduce, 2 ranks, ours"]
 PARTS = ["messages", "collectives", "layouts", "operations", "nccl forced", "nccl_forms forced", "nccl shared", "unused",
          "failures freed", "one_fails unseen", "scratch direct", "captures helper", "held ours", "held nccl",
-         "stream_failures killed", "ipc_faults killed 1", "nccl_kill", "nccl_streams killed", "contexts again", "moved p2p", "threads eager"]
+         "stream_failures killed", "ipc_faults killed 1", "nccl_kill", "nccl_streams killed", "contexts again", "moved p2p", "scratch staged",
+         "messages between hosts", "threads eager"]
 if os.environ.get("TUTTI_TEST_QUICK"):  # of each kind, since the tests of GPUs run the programs themselves
     PARTS = ["messages", "nccl forced", "nccl shared", "unused", "one_fails unseen", "stream_failures killed", "nccl_kill",
-             "contexts again", "moved p2p", "threads eager"]
+             "contexts again", "moved p2p", "messages between hosts", "threads eager"]
     ONLY = "|".join(f"^{part}" for part in PARTS + ["moved", "ipc direct", "figures", "allreduce"])
 else:
     ONLY = ""

@@ -103,6 +103,21 @@ LAST = [
     Run("ipc_faults freed_in_pool", ends=None),
     Run("ipc_faults freed", ends=None)]
 
+# Where no GPU reads another process's memory; and between two hosts of this machine's own, which it may forbid.
+STAGED = {"TUTTI_LINK": "shm"}
+TWO_HOSTS = ("--virtual", "-H", "a:2,b:2")
+OTHER_WAYS = [
+    Run("messages staged", (2, 4), env=STAGED),
+    Run("collectives staged", (2, 4), env=STAGED),
+    Run("ipc staged", says="0 -> .* 1: staged: ", prun=("--report-links",), env=STAGED),
+    Run("packed staged", env=STAGED),
+    Run("scratch staged", (2, 4), env=STAGED | NEVER),
+    Run("widened staged", (3,), env=STAGED | NEVER),
+    Run("drawn staged", env=STAGED),
+    Run("messages between hosts", (4,), prun=TWO_HOSTS),
+    Run("collectives between hosts", (4,), prun=TWO_HOSTS),
+    Run("drawn between hosts", (4,), prun=TWO_HOSTS)]
+
 # Each may stand still for its 30 seconds: behind the moved programs, so that no others lack them.
 THREADS = [
     Run("threads apart", limit=30, nccl=True),  # NCCL does not refuse them
@@ -112,7 +127,8 @@ THREADS = [
     Run("threads connections", limit=30, env={"CUDA_DEVICE_MAX_CONNECTIONS": "32"}),
     Run("threads eager", limit=30, env={"CUDA_MODULE_LOADING": "EAGER"})]
 
-PROGRAMS = sorted({run.what.split()[0] for run in TRIED + NCCL_TRIED + FAILURES + NCCL_FAILURES + LEVELS + LAST + THREADS} |
+PROGRAMS = sorted({run.what.split()[0] for run in TRIED + NCCL_TRIED + FAILURES + NCCL_FAILURES + LEVELS + LAST +
+                                                 OTHER_WAYS + THREADS} |
                   {"figures", "allreduce_figures", "pointer_figures", "copy_figures", "driver_waits"})
 # Not on a real GPU: what these are about only the stand-ins have (check_test.py asks for the rest).
 WITHOUT = ["driver_calls",  # calls of the driver's are counted

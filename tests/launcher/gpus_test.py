@@ -53,6 +53,15 @@ def one_host(folder):
     check("... and is drawn", done.stderr.count(", CUDA_VISIBLE_DEVICES=7 as given\n") == 2 and "GPU 0" not in done.stderr, done)
 
 
+def beside_gpus(folder):
+    """The kernel does not say where these are (the plans of suite plan have machines of which it does)."""
+    done, said = ranks_of(folder, "-np", "2", "--map-by", "device=gpu", *OWN, "--report-bindings")
+    host = os.uname().nodename
+    check("--map-by device=gpu says where the kernel tells of no GPU's place", said == [f"{rank} on {host}: {rank}" for rank in (0, 1)] and
+          done.stderr.count(f"prun: host {host} has no GPU that the kernel tells: its ranks alternate over the NUMA nodes\n") == 1 and
+          numbers(done) == [(str(rank), f"GPU {rank} (by local rank)") for rank in (0, 1)], done)
+
+
 def two_hosts(folder):
     done, said = ranks_of(folder, *HOSTS, "--nproc-per-node", "gpu", *OWN, "--report-bindings")
     check("on each of two hosts there is a rank for each GPU, with its own",
@@ -66,6 +75,7 @@ def two_hosts(folder):
 def main():
     with tempfile.TemporaryDirectory(prefix="gpus-") as folder:
         one_host(folder)
+        beside_gpus(folder)
         two_hosts(folder)
     result()
 

@@ -1,6 +1,7 @@
 // socket: half the round trip over one bare TCP connection, both sides polling without rest:
 // the floor under every message between hosts. `socket stream`: the time of one of many messages
-// in a row, the floor under `bandwidth`.
+// in a row, the floor under `bandwidth`. `socket exchange`: both send, then both receive, as ranks
+// in the steps of a collective do.
 //
 // Run as two ranks of any MPI: rank 0 listens and tells rank 1 its addresses by a message;
 // rank 1 tries them in turn. MPI carries nothing else while the clock runs.
@@ -19,6 +20,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <string>
 
 #include "../harness/harness.h"
 
@@ -120,10 +122,17 @@ class Socket final : public bench::Case {
   ~Socket() override {
     if (fd_ >= 0) close(fd_);
   }
-  explicit Socket(bool is_stream) : is_stream_(is_stream) {}
-  std::string name() const override { return is_stream_ ? "socket stream" : "socket"; }
+  enum class How { round_trip, stream, exchange };
+  explicit Socket(How how) : how_(how) {}
+  std::string name() const override {
+    return how_ == How::stream     ? "socket stream"
+           : how_ == How::exchange ? "socket exchange"
+                                   : "socket";
+  }
   int ranks() const override { return 2; }
-  double operations() const override { return is_stream_ ? static_cast<double>(window_) : 2; }
+  double operations() const override {
+    return how_ == How::stream ? static_cast<double>(window_) : how_ == How::exchange ? 1 : 2;
+  }
   double bus_bytes(std::size_t bytes) const override { return static_cast<double>(bytes); }
 
   void prepare(std::size_t bytes) override {
@@ -142,12 +151,16 @@ class Socket final : public bench::Case {
     for (std::size_t i = 0; i < bytes; ++i) out_[i] = bench::byte_at(i, rank_);
   }
 
-  void run(long) override { is_stream_ ? stream() : round_trip(); }
+  void run(long) override {
+    if (how_ == How::stream) return stream();
+    if (how_ == How::round_trip) return round_trip();
+    exchange();
+  }
 
   bool verify() override {
     std::fill(in_.begin(), in_.end(), std::uint8_t{0});
     run(0);
-    if (is_stream_ && rank_ == 0) return true;
+    if (how_ == How::stream && rank_ == 0) return true;
     for (std::size_t i = 0; i < in_.size(); ++i) {
       if (in_[i] != bench::byte_at(i, 1 - rank_)) return false;
     }
@@ -159,6 +172,14 @@ class Socket final : public bench::Case {
     if (rank_ == 0) send_all(out_.size());
     receive_all(in_.size());
     if (rank_ == 1) send_all(out_.size());
+  }
+
+  // Both at once, else two that send more than the kernel keeps would wait for each other.
+  void exchange() {
+    for (std::size_t out = 0, in = 0; out < out_.size() || in < in_.size();) {
+      if (out < out_.size()) out += send_some(out, out_.size());
+      if (in < in_.size()) in += receive_some(in, in_.size());
+    }
   }
 
   // As `bandwidth` does: a window of messages, then an answer of a byte.
@@ -173,19 +194,21 @@ class Socket final : public bench::Case {
 
   // Both stop the program when the connection breaks: there is nothing left to measure.
   void send_all(std::size_t bytes) {
-    for (std::size_t done = 0; done < bytes;) {
-      const ssize_t sent = send(fd_, out_.data() + done, bytes - done, MSG_NOSIGNAL);
-      if (sent > 0) done += static_cast<std::size_t>(sent);
-      if (sent < 0) check();
-    }
+    for (std::size_t done = 0; done < bytes;) done += send_some(done, bytes);
   }
   void receive_all(std::size_t bytes) {
-    for (std::size_t done = 0; done < bytes;) {
-      const ssize_t got = recv(fd_, in_.data() + done, bytes - done, 0);
-      if (got > 0) done += static_cast<std::size_t>(got);
-      if (got == 0) errno = ECONNRESET;
-      if (got <= 0) check();
-    }
+    for (std::size_t done = 0; done < bytes;) done += receive_some(done, bytes);
+  }
+  std::size_t send_some(std::size_t from, std::size_t until) {
+    const ssize_t sent = send(fd_, out_.data() + from, until - from, MSG_NOSIGNAL);
+    if (sent < 0) check();
+    return sent < 0 ? 0 : static_cast<std::size_t>(sent);
+  }
+  std::size_t receive_some(std::size_t from, std::size_t until) {
+    const ssize_t got = recv(fd_, in_.data() + from, until - from, 0);
+    if (got == 0) errno = ECONNRESET;
+    if (got <= 0) check();
+    return got <= 0 ? 0 : static_cast<std::size_t>(got);
   }
   static void check() {
     if (errno == EAGAIN || errno == EINTR) return;
@@ -193,7 +216,7 @@ class Socket final : public bench::Case {
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
 
-  const bool is_stream_;
+  const How how_;
   std::size_t window_ = 1;
   int rank_ = 0;
   int fd_ = -1;
@@ -203,8 +226,12 @@ class Socket final : public bench::Case {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool is_stream = argc > 1 && std::strcmp(argv[1], "stream") == 0;
-  Socket what(is_stream);
-  if (is_stream) argv[1] = argv[0];
-  return bench::measure(argc - is_stream, argv + is_stream, what);
+  const std::string word = argc > 1 ? argv[1] : "";
+  const auto how = word == "stream"     ? Socket::How::stream
+                   : word == "exchange" ? Socket::How::exchange
+                                        : Socket::How::round_trip;
+  Socket what(how);
+  const int words = how == Socket::How::round_trip ? 0 : 1;
+  argv[words] = argv[0];
+  return bench::measure(argc - words, argv + words, what);
 }

@@ -179,8 +179,9 @@ struct RankEnded {
   int launch_status = 0;       // not 0: could not be started; then `reason` says why
   std::string reason;
   std::string last_lines;  // what it wrote last, when its end was no good one
-  // Of a rank that a signal killed (WatchRecord): the function of MPI's that it was in, as index in
-  // the interface table + 1, 0 between calls; and bit N for GPU N, whose memory it had in calls.
+  // Where an MPI program was that a signal killed, as its WatchRecord says: in which function
+  // (index in the interface table + 1; 0: outside MPI), and which GPUs it had used.
+  bool is_placed = false;
   std::uint32_t function = 0;
   std::uint64_t gpus = 0;
   template <class F>
@@ -188,7 +189,8 @@ struct RankEnded {
     f("rank", rank), f("wait_status", wait_status), f("joined", joined);
     f("finalized", finalized), f("follows", follows), f("programs", programs);
     f("launch_status", launch_status), f("reason", reason);
-    f("last_lines", last_lines), f("function", function), f("gpus", gpus);
+    f("last_lines", last_lines);
+    f("is_placed", is_placed), f("function", function), f("gpus", gpus);
   }
 };
 

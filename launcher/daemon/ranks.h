@@ -148,7 +148,7 @@ class Ranks {
   void hear(RankProcess& rank, pid_t sender, const wireup::RankMessage& head,
             std::string_view payload);
   void send_addresses();
-  void note_call(const RankProcess& rank, control::RankEnded& report) const;
+  void note_place(const RankProcess& rank, control::RankEnded& report) const;
   void report_end(RankProcess& rank);
 
   control::Loop& loop_;

@@ -242,10 +242,12 @@ void Ranks::send_addresses() {
   pending_ = {};
 }
 
-// What a signal killed it in.
-void Ranks::note_call(const RankProcess& rank, control::RankEnded& report) const {
+// Where a signal killed it. The record of what a script has started says nothing of the script.
+void Ranks::note_place(const RankProcess& rank, control::RankEnded& report) const {
   const wireup::LocalRecord* const own = record_of(rank);
-  if (own == nullptr || rank.finalized || !WIFSIGNALED(rank.wait_status)) return;
+  report.is_placed = own != nullptr && rank.program == rank.pid && !rank.finalized &&
+                     WIFSIGNALED(rank.wait_status);
+  if (!report.is_placed) return;
   // relaxed: its writer is dead
   report.function = own->watch.function.load(std::memory_order_relaxed);
   report.gpus = own->watch.gpus.load(std::memory_order_relaxed);
@@ -257,7 +259,7 @@ void Ranks::report_end(RankProcess& rank) {
   for (const int stream : {0, 1}) read_rest(rank, stream);
   const std::uint32_t finalized = rank.generation + (rank.finalized ? 1 : 0);
   control::RankEnded report;
-  note_call(rank, report);
+  note_place(rank, report);
   generations_.ended(rank.part.rank, finalized, any_joined_);
   report.rank = rank.part.rank;
   report.wait_status = rank.wait_status;

@@ -39,13 +39,14 @@ bool is_of_stack(const std::string& line) {
          line.ends_with("addr2line -e FILE +ADDRESS names lines");
 }
 
-// " in MPI_Recv", " in MPI_Allreduce, having used GPU 0": where in its MPI program it was killed.
+// " outside MPI", " in MPI_Allreduce, having used its GPU 0": where it was killed. The number is
+// the process's own: CUDA_VISIBLE_DEVICES may hide others.
 std::string place_words(const control::RankEnded& report) {
-  if (!report.joined || report.finalized) return "";
+  if (!report.is_placed) return "";
   std::string words = report.function == 0
-                          ? " between calls of MPI"
+                          ? " outside MPI"
                           : std::string(" in ") + watch::function_name(report.function - 1);
-  std::string_view before = ", having used GPU ";
+  std::string_view before = ", having used its GPU ";
   for (int gpu = 0; gpu < std::numeric_limits<std::uint64_t>::digits; ++gpu)
     if ((report.gpus >> gpu & 1) != 0)
       words.append(std::exchange(before, ", ")).append(std::to_string(gpu));
@@ -61,9 +62,9 @@ RankVerdict judge(const control::RankEnded& report, const std::string& host) {
   const int status = report.wait_status;
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
-    return {status::of_signal(signal),
-            who + " was killed by signal " + std::to_string(signal) + " (" + ::strsignal(signal) +
-                ")" + (WCOREDUMP(status) ? ", core dumped" : "") + place_words(report)};
+    return {status::of_signal(signal), who + " was killed by signal " + std::to_string(signal) +
+                                           " (" + ::strsignal(signal) + ")" + place_words(report) +
+                                           (WCOREDUMP(status) ? ", core dumped" : "")};
   }
   if (WEXITSTATUS(status) != 0)
     return {WEXITSTATUS(status), who + " ended with status " + std::to_string(WEXITSTATUS(status))};

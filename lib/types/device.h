@@ -194,9 +194,12 @@ class Vendor {
   virtual bool one_stands_behind_caller() { return false; }  // of its devices
   virtual const char* queue_type() const = 0;                // the C type of its queues' handles
   virtual Result<std::unique_ptr<DeviceQueue>> open_queue(std::uintptr_t handle) = 0;
-  // Bit N of these is set when device N comes into use; they outlive this.
+  // Bit N modulo 64 of these is set when the process is known to use device N; they outlive this.
   virtual void show_use_in(std::atomic<std::uint64_t>& bits) = 0;
   virtual void begin_thread() const {}  // this thread of ours will work on its devices
+  // A library has loaded its kernels: what the driver puts before the next one, it does now, while
+  // queues rest (record 0086).
+  virtual void settle_kernels() {}
   // Null: there are no queues any more. Calls in which the driver may wait for queues are made
   // while those rest (begin_rest).
   virtual void set_enqueued(Enqueued* enqueued) = 0;

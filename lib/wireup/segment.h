@@ -76,8 +76,9 @@ struct WatchRecord {
   std::uint64_t sequence;  // collective number on that communicator
   std::atomic<std::uint64_t> asked;
   std::uint64_t detailed;           // the call (its number) that the fields above are about
-  std::atomic<std::uint64_t> gpus;  // bit N: memory of GPU N was in calls; N modulo 64
+  std::atomic<std::uint64_t> gpus;  // bit N modulo 64: the process uses its GPU N, as we know
 };
+static_assert(sizeof(WatchRecord) <= kCacheLine);
 
 // A collective call, as the other members must make it too (watch/calls.h says what is what).
 struct CallRecord {

@@ -36,7 +36,8 @@ std::vector<std::string> messages() {
   launch.ranks.push_back({0, 0, true, {0, 1}});
   out.push_back(encode(launch));
   out.push_back(encode(Addresses{1, {0, 1}, {"abc", std::string(200, 'x')}}));
-  out.push_back(encode(RankEnded{3, 256, true, false, true, 1, 0, "why", "last"}));
+  out.push_back(
+      encode(RankEnded{3, 256, true, false, true, 1, 0, "why", "last", true, ~0U, ~0ULL}));
   SeenRank seen;
   seen.rank = 2;
   SeenCall call;

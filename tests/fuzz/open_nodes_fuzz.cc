@@ -47,7 +47,7 @@ const std::vector<std::string>& said_otherwise() {
       encode(DaemonFailed{0, "why"}),
       encode(DaemonFailed{256, "why"}),
       encode(Gone{{0, 1, -1, 1 << 30}, {0, 1, 0, 1U << 31}}),
-      encode(RankEnded{0, 9, true, false, true, 0, 256, "why", "last"}),
+      encode(RankEnded{0, 9, true, false, true, 0, 256, "why", "last", true, ~0U, ~0ULL}),
       encode(Signal{SIGUSR1}),
       encode(End{1}),
       encode(Output{1, 2, "evil\n"}),

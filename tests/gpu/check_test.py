@@ -86,7 +86,8 @@ def on_one_gpu(script, out, build, environment):
     all_good(done, said)
     names, skipped = names_of(said["checks"]), {row["what"]: row["why"] for row in said["skipped"]}
     for part in PARTS + FIGURES:
-        assert has(names, part), part
+        is_forbidden = has([what for what, why in skipped.items() if why == "no virtual hosts may be made here"], part)
+        assert has(names, part) or is_forbidden, part
     order = [row["what"].split()[0] for row in said["checks"]]
     assert "threads" not in order[:order.index("moved")], f"what may stand still takes the time of others: {order}"
     assert "several GPUs" in skipped and not has(skipped.values(), "carried"), skipped

@@ -16,7 +16,7 @@ KILLED = 137
 def goes_on(alive, dead):
     """What a rank says that goes on, and prun of the dead one."""
     return (rf"(?s)(?=.*rank {alive} goes on).*prun: rank {dead} on host \S+ was killed by signal 9 \(Killed\) "
-            r"(in MPI\w+|between calls of MPI), having used GPU \d")
+            r"(in MPI\w+|outside MPI), having used its GPU \d")
 
 
 @dataclasses.dataclass(frozen=True)

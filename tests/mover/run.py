@@ -42,8 +42,9 @@ LIMIT = "1500"  # seconds for one of them: threads/pt2pt/threads sends two milli
 # On two hosts these take the ranks that a reordered graph gives them for their old ones: with hosts named by node
 # ranks are really reordered.
 WITHOUT_ON_HOSTS = ["topo/distgraph1", "topo/dgraph_unwgt"]
-# Of mpi4py's: they ask once whether requests have ended whose messages were matched.
-WITHOUT_MPI4PY = ["testWaitSomeRecv", "testTestSomeRecv", "testManyISendAndRecv"]
+# Of mpi4py's: they ask once whether requests have ended whose messages were matched; the last one then gives the
+# buffer of such a receive back, whatever the answer was.
+WITHOUT_MPI4PY = ["testWaitSomeRecv", "testTestSomeRecv", "testManyISendAndRecv", "*test_util_pkl5.*.testMProbe"]
 # Functions whose buffers the programs of tests/ranks must have had moved, together.
 FEWEST, FEWEST_OF_SAMPLE, FEWEST_THREADED = 90, 62, 88
 

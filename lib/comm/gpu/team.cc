@@ -232,6 +232,7 @@ Result<void> plan(Communicator& comm, int device) {
   state.gpu_calls->device = device;
   const bool asks = std::exchange(state.asks_gpus, false);
   auto made = make_ways(comm, device);
+  for (types::Vendor* const vendor : comm.runtime().devices.vendors()) vendor->settle_kernels();
   state.asks_gpus = asks;
   return made;
 }

@@ -1,6 +1,8 @@
 // Jobs, lanes and their ends. What a step does is in steps.cc.
 #include "device/cuda/gpu.h"
 
+#include <unistd.h>
+
 #include <utility>
 
 #include "base/log.h"
@@ -91,6 +93,27 @@ Result<void> Gpu::prepare() {
   tables_.open();
   scratch_.prepare();
   return kernels_.load();
+}
+
+// A driver may let the first kernel after others were loaded wait for all streams of the context,
+// until their local memory has grown (record 0086). It is waited for no longer than that: a stream
+// that stands still for the program's own sake would be waited for by any kernel.
+void Gpu::settle_kernels() {
+  constexpr int kLooks = 10'000, kBetween_us = 100;
+  if (is_gone() || spare_ == 0) return;
+  const Current current(driver_, context_);
+  RowsParams params{};  // a copy of what nobody reads
+  params.rows = params.packs = 1;
+  params.unit = 16;
+  params.packed = reinterpret_cast<char*>(spare_) + kSpare / 2;
+  params.few[0] = {reinterpret_cast<char*>(spare_), 0, 16, 1, 0, 0};
+  for (const Lane& lane : lanes_) {
+    if (!lane.in_flight.empty() || !kernels_.rows(lane.stream, params)) continue;
+    for (int look = 0; look < kLooks; ++look) {
+      if (driver_.cuStreamQuery(lane.stream) != CUDA_ERROR_NOT_READY) break;
+      ::usleep(kBetween_us);
+    }
+  }
 }
 
 // The driver may wait for streams when it allocates: not while one of the user's may stand still.

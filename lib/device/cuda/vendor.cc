@@ -221,7 +221,7 @@ Gpu* Cuda::gpu_of(const Pointer& pointer, std::string* why) {
   }
   gpus_.push_back(std::move(*opened));
   // relaxed, and no read-modify-write: this rank alone writes them; the daemon reads a sample.
-  if (used_ != nullptr)
+  if (used_ != nullptr && pointer.ordinal >= 0)
     used_->store(used_->load(std::memory_order_relaxed) | std::uint64_t{1} << pointer.ordinal % 64,
                  std::memory_order_relaxed);
   return gpus_.back().get();

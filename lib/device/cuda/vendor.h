@@ -27,6 +27,9 @@ class Cuda final : public types::Vendor {
   Result<std::unique_ptr<types::DeviceQueue>> open_queue(std::uintptr_t handle) override;
   void show_use_in(std::atomic<std::uint64_t>& bits) override { used_ = &bits; }
   void begin_thread() const override;
+  void settle_kernels() override {
+    for (const auto& gpu : gpus_) gpu->settle_kernels();
+  }
   void set_enqueued(types::Enqueued* enqueued) override { driver_.enqueued = enqueued; }
   MemoryKind kind() const override { return MemoryKind::cuda; }
   Result<types::Exported> share(const Memory& memory, types::Courier& courier) override;

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <random>
+#include <utility>
 
 #include "standin.h"
 
@@ -287,6 +288,11 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
           .get();
   return CUDA_SUCCESS;
 }
+// A library that works in this context has loaded kernels of its own.
+extern "C" void tutti_standin_loads(CUcontext context) {
+  const Lock lock(state().mutex);
+  context->has_grown = true;
+}
 CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsigned z, unsigned threads,
                         unsigned, unsigned, unsigned, CUstream on, void** params, void**) {
   ENTER_WORK("cuLaunchKernel");
@@ -300,6 +306,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsigned z,
   enqueue(
       *stream, [twin = function->twin, copy = std::move(copy)] { twin(copy.data()); }, nullptr,
       touches("kernel", {}));
+  if (std::exchange(stream->context->has_grown, false)) wait_for_all(*stream);
   return CUDA_SUCCESS;
 }
 

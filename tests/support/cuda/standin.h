@@ -121,6 +121,7 @@ struct CUctx_st {
   std::vector<CUstream_st*> streams;
   std::vector<CUevent_st*> events;
   std::vector<CUmodule> modules;
+  bool has_grown = false;  // a library has loaded kernels: the next one waits for all streams
 };
 struct CUmemPoolHandle_st {
   int device = 0;
@@ -263,6 +264,8 @@ CUcontext current();
 CUstream_st* stream_of(CUstream stream);
 EndRef enqueue(CUstream_st& stream, std::function<void()> run, const EndRef& after = nullptr,
                const TouchesRef& touches = nullptr);
+// The work that this stream got last waits for all that the streams of its context hold by now.
+void wait_for_all(CUstream_st& stream);
 void await(Lock& lock, const EndRef& end);
 void await_context(Lock& lock, CUctx_st& context);
 void await_all(Lock& lock);

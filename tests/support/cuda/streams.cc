@@ -98,6 +98,15 @@ EndRef enqueue(CUstream_st& stream, std::function<void()> work, const EndRef& af
   return end;
 }
 
+void wait_for_all(CUstream_st& stream) {
+  const CUctx_st& context = *stream.context;
+  std::vector<EndRef>& after = stream.queue.back().after;
+  for (const CUstream_st* const each : context.streams)
+    if (each != &stream && each->last != nullptr) after.push_back(each->last);
+  if (context.legacy != nullptr && context.legacy->last != nullptr)
+    after.push_back(context.legacy->last);
+}
+
 void await(Lock& lock, const EndRef& end) {
   if (end != nullptr) state().ends.wait(lock, [&] { return end->has_come; });
 }

@@ -36,6 +36,13 @@ std::uint64_t host_number() {
   return std::hash<std::string>{}(given != nullptr ? given : name);
 }
 
+// As the real one does first of all. STANDIN_NCCL_LOAD_US: that takes so long.
+void load_kernels(CUcontext context) {
+  if (const char* const us = std::getenv("STANDIN_NCCL_LOAD_US"))
+    ::usleep(static_cast<unsigned>(std::atoi(us)));
+  if (&tutti_standin_loads != nullptr) tutti_standin_loads(context);
+}
+
 // Until all members have come, or this one gives up.
 void come_to_be(ncclComm* comm) {
   comm->file->members[comm->rank].has_come.store(1);
@@ -44,6 +51,7 @@ void come_to_be(ncclComm* comm) {
       if (comm->is_aborted.load()) return;
       ::usleep(100);
     }
+  load_kernels(comm->context);
   std::string why;
   const bool is_good = are_apart(*comm, &why);
   if (!is_good) note_error(why);

@@ -13,6 +13,8 @@
 // STANDIN_NCCL_ALLOCATES=1: each call takes memory, and gives some back, as a real one does in the
 // first of an algorithm: the driver waits for all streams of the context then, also for one that
 // stands still. =first: the first call of a communicator does.
+// STANDIN_NCCL_LOAD_US: loading its kernels takes a new communicator so long. The first kernel
+// after that waits for all streams of the context, as NCCL's manual hints at (NCCL_SET_STACK_SIZE).
 // STANDIN_NCCL_FAIL says which function fails (trouble.cc), STANDIN_NCCL_VERSION what version this
 // is.
 //
@@ -29,6 +31,9 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+// The stand-in driver's.
+extern "C" [[gnu::weak]] void tutti_standin_loads(CUcontext context);
 
 namespace standin_nccl {
 

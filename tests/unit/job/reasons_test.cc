@@ -1,6 +1,8 @@
 // Statuses and sentences for ranks that end.
 #include "job/reasons.h"
 
+#include <sys/wait.h>
+
 #include <csignal>
 
 #include "catch.h"
@@ -35,22 +37,22 @@ TEST_CASE("who is killed in an MPI program is told with its call and its GPUs", 
   const std::string killed = "rank 0 on host b was killed by signal 9 (Killed)";
   const auto line = [&] { return judge(report, "b").line; };
   report.function = 1;
-  CHECK(line() == killed);  // it has never joined
-  report.joined = true;
+  CHECK(line() == killed);  // nobody knows where
+  report.is_placed = true;
   const std::string name = watch::function_name(0);
   CHECK(name.starts_with("MPI"));
   CHECK(line() == killed + " in " + name);
   report.gpus = 1;
-  CHECK(line() == killed + " in " + name + ", having used GPU 0");
+  CHECK(line() == killed + " in " + name + ", having used its GPU 0");
   report.gpus = std::uint64_t{1} << 63 | 1 << 5;
-  CHECK(line() == killed + " in " + name + ", having used GPU 5, 63");
+  CHECK(line() == killed + " in " + name + ", having used its GPU 5, 63");
   report.gpus = 0;
   report.function = 0;
-  CHECK(line() == killed + " between calls of MPI");
+  CHECK(line() == killed + " outside MPI");
+  report.wait_status |= WCOREFLAG;
+  CHECK(line() == killed + " outside MPI, core dumped");
   report.function = 1 << 30;  // of a build that has other functions
-  CHECK(line() == killed + " in ?");
-  report.finalized = true;
-  CHECK(line() == killed);
+  CHECK(line() == killed + " in ?, core dumped");
 }
 
 TEST_CASE("leaving between init and finalize is a failure", "[job]") {

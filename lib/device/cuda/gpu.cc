@@ -92,7 +92,9 @@ Result<void> Gpu::prepare() {
   TUTTI_DO(make_events());
   tables_.open();
   scratch_.prepare();
-  return kernels_.load();
+  TUTTI_DO(kernels_.load());
+  if (!std::exchange(is_prepared_, true)) settle_kernels();  // of libraries that came before
+  return {};
 }
 
 // A driver may let the first kernel after others were loaded wait for all streams of the context,
@@ -100,7 +102,7 @@ Result<void> Gpu::prepare() {
 // that stands still for the program's own sake would be waited for by any kernel.
 void Gpu::settle_kernels() {
   constexpr int kLooks = 10'000, kBetween_us = 100;
-  if (is_gone() || spare_ == 0) return;
+  if (is_gone() || !is_prepared_) return;
   const Current current(driver_, context_);
   RowsParams params{};  // a copy of what nobody reads
   params.rows = params.packs = 1;

@@ -187,6 +187,7 @@ class Gpu final : public types::Device {
       false;           // false: it was seen to have come, or there was nothing to wait for
   Unusable refusing_;  // works for calls whose fence or mark could not be recorded
   static constexpr std::size_t kSpare = std::size_t{1} << 20;
+  bool is_prepared_ = false;
   CUdeviceptr spare_ = 0;  // between two layouts, of the lane within
   types::CopyPace pace_;
   bool has_tried_ = false;  // to measure it

@@ -48,7 +48,7 @@ bool is_missed_in(const control::SeenRank& seen, const control::SeenRank& other)
 std::string place_of(const control::SeenRank& seen) {
   if (seen.ended) return "over";
   if (has_died(seen))
-    return seen.function == 0 ? "died between calls of MPI" : "died in " + function_of(seen);
+    return seen.function == 0 ? "died outside MPI" : "died in " + function_of(seen);
   if (seen.function == 0)
     return seen.joined ? "not in MPI: computing, or waiting for something else"
                        : "not in MPI yet (before MPI_Init)";

@@ -143,6 +143,7 @@ Result<void> join_all(Communicator& comm, int device) {
       code != Code::ok)
     return fail(code, "members could not meet for a call of GPU memory");
   calls.team = join(comm, device, word, &why);
+  for (types::Vendor* const vendor : runtime.devices.vendors()) vendor->settle_kernels();
   std::int64_t failed = calls.team == nullptr ? 1 : 0;
   if (!why.empty())
     tell_failure(comm, runtime.gpu_library->name() + " is not used on GPU " +
@@ -232,7 +233,6 @@ Result<void> plan(Communicator& comm, int device) {
   state.gpu_calls->device = device;
   const bool asks = std::exchange(state.asks_gpus, false);
   auto made = make_ways(comm, device);
-  for (types::Vendor* const vendor : comm.runtime().devices.vendors()) vendor->settle_kernels();
   state.asks_gpus = asks;
   return made;
 }

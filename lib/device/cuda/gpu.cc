@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "device/cuda/current.h"
 #include "device/cuda/rest.h"
@@ -98,24 +99,28 @@ Result<void> Gpu::prepare() {
 }
 
 // A driver may let the first kernel after others were loaded wait for all streams of the context,
-// until their local memory has grown (record 0086). It is waited for no longer than that: a stream
-// that stands still for the program's own sake would be waited for by any kernel.
+// until their local memory has grown (record 0086). Ours moves nothing, and lies in a stream of its
+// own: where a stream of the program's stands still, nothing of ours is behind it.
 void Gpu::settle_kernels() {
-  constexpr int kLooks = 10'000, kBetween_us = 100;
-  if (is_gone() || !is_prepared_) return;
+  constexpr std::int64_t kMost_ns = 100'000'000;
+  if (!is_prepared_ || is_gone()) return;
   const Current current(driver_, context_);
-  RowsParams params{};  // a copy of what nobody reads
-  params.rows = params.packs = 1;
-  params.unit = 16;
-  params.packed = reinterpret_cast<char*>(spare_) + kSpare / 2;
-  params.few[0] = {reinterpret_cast<char*>(spare_), 0, 16, 1, 0, 0};
-  for (const Lane& lane : lanes_) {
-    if (!lane.in_flight.empty() || !kernels_.rows(lane.stream, params)) continue;
-    for (int look = 0; look < kLooks; ++look) {
-      if (driver_.cuStreamQuery(lane.stream) != CUDA_ERROR_NOT_READY) break;
-      ::usleep(kBetween_us);
+  CUstream stream = nullptr;
+  RowsParams params{};
+  params.packs = params.unit = 1;
+  bool has_ended = false;
+  if (driver_.cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0) == CUDA_SUCCESS &&
+      kernels_.rows(stream, params)) {
+    const std::int64_t until_ns = now_ns() + kMost_ns;
+    while (!has_ended && now_ns() < until_ns) {
+      has_ended = driver_.cuStreamQuery(stream) != CUDA_ERROR_NOT_READY;
+      if (!has_ended) ::usleep(50);
     }
   }
+  if (stream != nullptr) driver_.cuStreamDestroy(stream);
+  if (!has_ended)
+    log::explain("GPU " + std::to_string(ordinal_) +
+                 ": a kernel behind those that a library loaded did not end in 0.1 s");
 }
 
 // The driver may wait for streams when it allocates: not while one of the user's may stand still.

@@ -71,8 +71,7 @@ class Gpu final : public types::Device {
   // Streams of the user's will stand still until we have worked. What may make the driver wait for
   // them is done now: memory is allocated, events are made, kernels are loaded.
   Result<void> prepare();
-  // A kernel in each stream of ours that is idle, and its end, if streams of the user's may ever
-  // stand still for us.
+  // A kernel that moves nothing, and its end, if streams of the user's may ever stand still for us.
   void settle_kernels();
   QueueRoom& queues() { return queues_; }
   // Of a neighbour's pool, which nothing here uses any more. Waits for no stream of anybody's.

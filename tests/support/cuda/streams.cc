@@ -103,8 +103,8 @@ void wait_for_all(CUstream_st& stream) {
   std::vector<EndRef>& after = stream.queue.back().after;
   for (const CUstream_st* const each : context.streams)
     if (each != &stream && each->last != nullptr) after.push_back(each->last);
-  if (context.legacy != nullptr && context.legacy->last != nullptr)
-    after.push_back(context.legacy->last);
+  for (const CUstream_st* const each : {context.legacy.get(), context.per_thread.get()})
+    if (each != nullptr && each != &stream && each->last != nullptr) after.push_back(each->last);
 }
 
 void await(Lock& lock, const EndRef& end) {

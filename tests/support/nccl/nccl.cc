@@ -45,13 +45,13 @@ void load_kernels(CUcontext context) {
 
 // Until all members have come, or this one gives up.
 void come_to_be(ncclComm* comm) {
+  load_kernels(comm->context);
   comm->file->members[comm->rank].has_come.store(1);
   for (int rank = 0; rank < comm->size; ++rank)
     while (comm->file->members[rank].has_come.load() == 0) {
       if (comm->is_aborted.load()) return;
       ::usleep(100);
     }
-  load_kernels(comm->context);
   std::string why;
   const bool is_good = are_apart(*comm, &why);
   if (!is_good) note_error(why);

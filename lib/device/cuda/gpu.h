@@ -183,10 +183,10 @@ class Gpu final : public types::Device {
   std::mutex marking_;              // of marks_, and held from counting a mark to putting it
   std::uint64_t marks_ = 0;         // put so far
   bool is_fence_ahead_ =
-      false;           // false: it was seen to have come, or there was nothing to wait for
-  Unusable refusing_;  // works for calls whose fence or mark could not be recorded
+      false;                  // false: it was seen to have come, or there was nothing to wait for
+  Unusable refusing_;         // works for calls whose fence or mark could not be recorded
+  bool is_prepared_ = false;  // for calls in streams
   static constexpr std::size_t kSpare = std::size_t{1} << 20;
-  bool is_prepared_ = false;
   CUdeviceptr spare_ = 0;  // between two layouts, of the lane within
   types::CopyPace pace_;
   bool has_tried_ = false;  // to measure it

@@ -61,7 +61,7 @@ constexpr KnobRow kPlain[] = {
      "data between hosts: none, integrity (changes are noticed) or encrypted; the same for all"},
     {"TUTTI_ALGORITHMS", "text", "", "select", "forced algorithms: allreduce=ring,bcast=binomial"},
     {"TUTTI_COSTS", "text", "", "select",
-     "what links and folds cost, by which algorithms are chosen: tcp=15:1.2:4,fold=10 (latency in "
+     "what links and folds cost, by which algorithms are chosen: tcp=15:1.2:4,fold=20 (latency in "
      "us, GB/s, and GB/s at most on any wire; also rdma, shm, self, gpu, ipc, nccl and gpu_fold); "
      "prun's (or --tune's), or under another launcher rank 0's, counts for the whole job"},
     {"TUTTI_SEGMENT_BYTES", "bytes", "0", "select",

@@ -85,6 +85,19 @@ TEST_CASE("each rail carries frames, with any security, whoever connects first",
   }
 }
 
+TEST_CASE("what rails carry is offered; without them a whole frame is sent without asking",
+          "[tcp][rails]") {
+  for (const char* security : {"none", "integrity"}) {
+    Rig railed({0, 1}, with_rails(security)),
+        plain({0, 1}, knobs_with({{"TUTTI_LINK", "tcp"}, {"TUTTI_LINK_SECURITY", security}}));
+    const auto traits = [](Rig& rig, std::size_t line) {
+      return lines_of(rig[0])[line]->traits(rig.peer(0, 1));
+    };
+    CHECK(traits(railed, 0).eager_bytes < traits(railed, 1).bulk_from);
+    CHECK(traits(plain, 0).eager_bytes == traits(plain, 0).max_frame);
+  }
+}
+
 TEST_CASE("for want of descriptors what a rail would carry goes by the first connection",
           "[tcp][rails]") {
   for (const bool is_called : {false, true}) {

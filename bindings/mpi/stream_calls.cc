@@ -24,8 +24,13 @@ struct MessageArguments {
   int peer, tag;
 };
 
+const types::Datatype* type_of_message(const MessageArguments& message) {
+  return type_or_nothing(message.type, message.count == 0 || message.peer == MPI_PROC_NULL);
+}
+
 bool good_message(const comm::Communicator& comm, const MessageArguments& message, bool is_recv) {
-  return good_data(message.data, message.count, message.type, false, "buf") &&
+  return good_data({message.data, message.count, type_of_message(message), message.type}, false,
+                   "buf") &&
          good_rank(message.peer, &comm, is_recv, true) && good_tag(message.tag, is_recv);
 }
 
@@ -40,7 +45,7 @@ void tell_each(void* statuses, std::size_t place, const p2p::Status& said) {
 
 QueuedCall operation_of(function::Number number, comm::Communicator& comm,
                         const MessageArguments& message, QueuedCall::What what) {
-  QueuedCall operation = QueuedCall::of_message(what, comm, *type_of(message.type));
+  QueuedCall operation = QueuedCall::of_message(what, comm, *type_of_message(message));
   operation.call = kNames[number];
   operation.data = const_cast<void*>(message.data);
   operation.count = message.count;

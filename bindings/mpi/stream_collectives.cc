@@ -26,18 +26,25 @@ int collective(function::Number number, MPI_Comm on, Good good, Call call) {
   });
 }
 
-bool good_reduction(MPI_Datatype type, MPI_Op handle) {
+bool good_reduction(const types::Datatype* type, MPI_Op handle) {
   const types::Op* const op = op_of(handle);
-  return good_op(op, handle, "op") && good_in_reductions(op) && good_op_on(op, type_of(type));
+  return good_op(op, handle, "op") && good_in_reductions(op) && good_op_on(op, type);
 }
 
-int bcast(void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm on) {
+// What is not significant with this member is neither checked nor passed on, as in ordinary calls:
+// between two groups that is all with those beside the root, and there the root gives nothing.
+int bcast(void* buffer, Count count, MPI_Datatype handle, int root, MPI_Comm on) {
+  const types::Datatype* const type = type_or_nothing(handle, count == 0);
   return collective(
       function::Bcast_enqueue, on,
       [&](comm::Communicator& comm) {
-        return good_data(buffer, count, type, false, "buffer") && good_root(root, &comm);
+        return good_root(root, &comm) &&
+               (is_idle(&comm, root) || good_data({buffer, count, type, handle}, false, "buffer"));
       },
-      [&](comm::Communicator&) { return call_bcast(buffer, count, type_of(type), root); });
+      [&](comm::Communicator& comm) {
+        return is_idle(&comm, root) ? call_bcast(nullptr, 0, nullptr, root)
+                                    : call_bcast(buffer, count, type, root);
+      });
 }
 
 struct FoldArguments {
@@ -50,17 +57,20 @@ struct FoldArguments {
 
 int fold(function::Number number, Collective which, const FoldArguments& said, MPI_Comm on) {
   const types::Datatype* const type = type_of(said.type);
+  const bool scatters = which == Collective::reduce_scatter;
   return collective(
       number, on,
       [&](comm::Communicator& comm) {
-        return good_data(said.send, said.count, said.type, may_be_in_place(&comm), "sendbuf") &&
-               good_data(said.recv, said.count, said.type, false, "recvbuf") &&
-               good_reduction(said.type, said.op);
+        const Count blocks = scatters ? comm.size() : 1;
+        return good_data({said.recv, said.count, type, said.type}, false, "recvbuf") &&
+               good_data({said.send, said.count, type, said.type, blocks}, may_be_in_place(&comm),
+                         "sendbuf") &&
+               good_reduction(type, said.op);
       },
       [&](comm::Communicator&) {
-        return which == Collective::allreduce
-                   ? call_fold(which, said.send, said.recv, said.count, type, op_of(said.op))
-                   : call_reduce_scatter(said.send, {said.recv, said.count, type}, *op_of(said.op));
+        return scatters
+                   ? call_reduce_scatter(said.send, {said.recv, said.count, type}, *op_of(said.op))
+                   : call_fold(which, said.send, said.recv, said.count, type, op_of(said.op));
       });
 }
 
@@ -71,14 +81,18 @@ int reduce(const FoldArguments& said, int root, MPI_Comm on) {
       [&](comm::Communicator& comm) {
         if (!good_root(root, &comm)) return false;
         if (is_idle(&comm, root)) return true;
-        return good_data(said.send, said.count, said.type, is_root(&comm, root), "sendbuf") &&
-               (!is_root(&comm, root) ||
-                good_data(said.recv, said.count, said.type, false, "recvbuf")) &&
-               good_reduction(said.type, said.op);
+        const bool is_root = tutti::mpi::is_root(&comm, root);
+        return (is_idle_or_root(&comm, root) ||
+                good_data({said.send, said.count, type, said.type}, is_root, "sendbuf")) &&
+               (!is_root ||
+                good_data({said.recv, said.count, type, said.type}, false, "recvbuf")) &&
+               good_reduction(type, said.op);
       },
       [&](comm::Communicator& comm) {
+        if (is_idle(&comm, root)) return call_reduce(nullptr, nullptr, 0, nullptr, nullptr, root);
+        const void* const send = is_idle_or_root(&comm, root) ? nullptr : said.send;
         void* const recv = is_root(&comm, root) ? said.recv : nullptr;
-        return call_reduce(said.send, recv, said.count, type, op_of(said.op), root);
+        return call_reduce(send, recv, said.count, type, op_of(said.op), root);
       });
 }
 
@@ -90,16 +104,20 @@ struct ArrayOfBlocks {
 
 int exchange(function::Number number, Collective which, const ArrayOfBlocks& send,
              const ArrayOfBlocks& recv, MPI_Comm on) {
+  const types::Datatype* const send_type = type_or_nothing(send.type, send.count == 0);
+  const types::Datatype* const recv_type = type_or_nothing(recv.type, recv.count == 0);
   return collective(
       number, on,
       [&](comm::Communicator& comm) {
         const bool is_in_place = tutti::mpi::is_in_place(send.data) && may_be_in_place(&comm);
-        return (is_in_place || good_data(send.data, send.count, send.type, false, "sendbuf")) &&
-               good_data(recv.data, recv.count, recv.type, false, "recvbuf");
+        const Count peers = comm.peers().size(), given = which == Collective::alltoall ? peers : 1;
+        return (is_in_place || good_data({send.data, send.count, send_type, send.type, given},
+                                         false, "sendbuf")) &&
+               good_data({recv.data, recv.count, recv_type, recv.type, peers}, false, "recvbuf");
       },
       [&](comm::Communicator&) {
-        return call_blocks(which, {send.data, send.count, type_of(send.type)},
-                           {recv.data, recv.count, type_of(recv.type)});
+        return call_blocks(which, {send.data, send.count, send_type},
+                           {recv.data, recv.count, recv_type});
       });
 }
 

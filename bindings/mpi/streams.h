@@ -27,11 +27,24 @@ enqueue::UserStream* queue_of(comm::Communicator& comm);
 Code put(enqueue::UserStream& stream, enqueue::QueuedCall& operation);
 Code tell_failure(enqueue::UserStream& stream);  // ok: there is none
 
-inline bool good_data(const void* data, Count count, MPI_Datatype handle, bool may_be_in_place,
-                      const char* name) {
+// As for ordinary calls: the null handle will do for the type of what moves nothing.
+inline const types::Datatype* type_or_nothing(MPI_Datatype handle, bool moves_nothing) {
   const types::Datatype* const type = type_of(handle);
-  return good_committed(type, handle, "datatype") && good_number(count, Code::count, "count") &&
-         good_buffer(data, count, type, may_be_in_place, name);
+  return type != nullptr ? type : nothing_for(handle, moves_nothing);
+}
+
+struct DataArguments {
+  const void* data;
+  Count count;
+  const types::Datatype* type;
+  MPI_Datatype handle;
+  Count blocks = 1;  // of so many elements each
+};
+inline bool good_data(const DataArguments& said, bool may_be_in_place, const char* name) {
+  return good_committed(said.type, said.handle, "datatype") &&
+         good_number(said.count, Code::count, "count") &&
+         good_buffer(said.data, in_blocks(said.count, said.blocks), said.type, may_be_in_place,
+                     name);
 }
 
 // What a body lacks memory for is an error of its call.

@@ -66,6 +66,7 @@ FAILURES = [
     Run("captures own"),
     Run("captures other"),
     Run("captures helper", env={"TUTTI_PROGRESS_US": "100"}),
+    Run("insignificant", (4, 2)),
     Run("stream_failures wrong"),
     Run("stream_failures fatal", ends=15, says="MPIX_Recv_enqueue on a communicator of 2 ranks: enqueued in stream 0x"),
     Run("stream_failures untold", says="and no call came that could say so"),

@@ -76,6 +76,13 @@ void wrong_calls(const Lane& lane) {
   CHECK(class_of(MPIX_Recv_enqueue(nullptr, 1, MPI_INT, 0, 0, lane.comm, MPI_STATUS_IGNORE)) ==
         MPI_ERR_BUFFER);
   CHECK(class_of(MPIX_Bcast_enqueue(word, 1, MPI_INT, size, lane.comm)) == MPI_ERR_ROOT);
+  CHECK(class_of(MPIX_Bcast_enqueue(nullptr, 1, MPI_INT, 0, lane.comm)) == MPI_ERR_BUFFER);
+  CHECK(class_of(MPIX_Alltoall_enqueue(word, 1, MPI_DATATYPE_NULL, word, 1, MPI_INT, lane.comm)) ==
+        MPI_ERR_TYPE);
+  const MPI_Count too_many = MPI_Count{1} << 60;
+  if (size > 1)
+    CHECK(class_of(MPIX_Allgather_enqueue_c(word, 1, MPI_INT, word, too_many, MPI_INT,
+                                            lane.comm)) == MPI_ERR_COUNT);
   CHECK(class_of(MPIX_Allreduce_enqueue(word, word, 1, MPI_INT, MPI_OP_NULL, lane.comm)) ==
         MPI_ERR_OP);
   CHECK(class_of(MPIX_Allreduce_enqueue(word, word, 1, MPI_FLOAT, MPI_BAND, lane.comm)) ==

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/numbers.h"
+#include "base/printable.h"
 #include "plan/deal.h"
 #include "plan/near.h"
 
@@ -29,6 +30,11 @@ std::vector<int> turns_of(const SharedMachine& shared, const cli::Placement& pla
 
 }  // namespace
 
+std::string what_hides_gpus(const topo::Machine& machine) {
+  const std::string& named = machine.visible_gpus;
+  return "CUDA_VISIBLE_DEVICES is " + (named.empty() ? "empty" : text::printable(named));
+}
+
 Result<void> assign_gpus(Plan& plan, const cli::Placement& placement,
                          const std::vector<SharedMachine>& machines) {
   if (placement.gpus_per_rank == 0 && placement.map_by != cli::MapBy::gpu) return {};
@@ -38,9 +44,9 @@ Result<void> assign_gpus(Plan& plan, const cli::Placement& placement,
   for (const SharedMachine& shared : machines) {
     const std::string name = hosts_of(plan, shared);
     if (placement.gpus_per_rank > 0 && shared.machine.hides_gpus) {
-      plan.notes.push_back(
-          name + ": CUDA_VISIBLE_DEVICES is there and empty, which hides all GPUs; " +
-          "--gpus-per-rank changes nothing (unset the variable to share them out)");
+      plan.notes.push_back(name + ": " + what_hides_gpus(shared.machine) +
+                           ", which hides all GPUs; --gpus-per-rank changes nothing (unset the "
+                           "variable to share them out)");
       continue;
     }
     const int all = devices_of(shared.machine, cli::MapBy::gpu);

@@ -1,6 +1,7 @@
 // Which GPUs of its host each rank has, or is near.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -13,5 +14,8 @@ namespace tutti::launch::plan {
 // here.
 Result<void> assign_gpus(Plan& plan, const cli::Placement& placement,
                          const std::vector<SharedMachine>& machines);
+
+// "CUDA_VISIBLE_DEVICES is -1", of a machine that hides its GPUs.
+std::string what_hides_gpus(const topo::Machine& machine);
 
 }  // namespace tutti::launch::plan

@@ -10,6 +10,7 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "plan/deal.h"
+#include "plan/gpus.h"
 #include "plan/plan.h"
 
 namespace tutti::launch::plan {
@@ -153,7 +154,7 @@ std::string gpus_told(const Plan& plan, const cli::JobSpec& job, const PlannedRa
     if (std::string given = gpus_given(job.apps[static_cast<std::size_t>(rank.app)]);
         !given.empty())
       return given;
-  if (plan.own_gpus > 0 && machine.hides_gpus) return ", no GPU (CUDA_VISIBLE_DEVICES is empty)";
+  if (plan.own_gpus > 0 && machine.hides_gpus) return ", no GPU (" + what_hides_gpus(machine) + ")";
   if (rank.gpus.empty()) return gpus_by_number(plan, rank, machine);
   std::vector<std::string> buses;
   for (const topo::PciDevice& device : machine.devices)

@@ -88,7 +88,6 @@ std::vector<int> visible_gpus(const std::string& visible, const std::vector<Driv
 void keep_usable_gpus(Machine& machine, const GpuDriver& driver,
                       const std::optional<std::string>& visible) {
   machine.visible_gpus = visible.value_or("");
-  machine.hides_gpus = visible && visible->empty();
   std::vector<DriverGpu> usable;
   std::copy_if(driver.gpus.begin(), driver.gpus.end(), std::back_inserter(usable),
                [](const DriverGpu& gpu) { return gpu.usable; });
@@ -98,8 +97,11 @@ void keep_usable_gpus(Machine& machine, const GpuDriver& driver,
           return device.kind == PciDevice::Kind::gpu && device.names.back() == gpu.bus;
         });
   };
+  const std::vector<int> seen = visible_gpus(machine.visible_gpus, usable);
+  const bool names_none = !usable.empty() && seen.empty();  // "-1", say
+  machine.hides_gpus = visible && (visible->empty() || names_none);
   std::vector<PciDevice> kept;
-  for (const int number : visible_gpus(machine.visible_gpus, usable)) {
+  for (const int number : seen) {
     const auto device = device_of(usable[static_cast<std::size_t>(number)]);
     if (device == machine.devices.end()) return;
     kept.push_back(*device);

@@ -41,13 +41,19 @@ def one_host(folder):
     check("--gpus-per-rank gives each rank its own", said == [f"{rank} on {host}: {rank}" for rank in (0, 1)], done)
     check("... and --report-bindings draws them", numbers(done) == [(str(rank), f"GPU {rank} (by local rank)")
                                                                     for rank in (0, 1)], done)
-    done, said = ranks_of(folder, "-np", "2", *OWN, "--report-bindings", CUDA_VISIBLE_DEVICES="3,1")
-    check("... by the names that CUDA_VISIBLE_DEVICES gives them", said == [f"0 on {host}: 3", f"1 on {host}: 1"] and
-          numbers(done) == [("0", "GPU 3 (by local rank)"), ("1", "GPU 1 (by local rank)")], done)
+    done, said = ranks_of(folder, "-np", "2", *OWN, "--report-bindings", CUDA_VISIBLE_DEVICES="1,0")
+    check("... by the names that CUDA_VISIBLE_DEVICES gives them", said == [f"0 on {host}: 1", f"1 on {host}: 0"] and
+          numbers(done) == [("0", "GPU 1 (by local rank)"), ("1", "GPU 0 (by local rank)")], done)
     done, said = ranks_of(folder, "-np", "2", *OWN, "--report-bindings", CUDA_VISIBLE_DEVICES="")
     check("... and none where that is empty, which is told", said == [f"{rank} on {host}: none" for rank in (0, 1)] and
-          done.stderr.count("CUDA_VISIBLE_DEVICES is there and empty") == 1 and
+          done.stderr.count("CUDA_VISIBLE_DEVICES is empty, which hides") == 1 and
           done.stderr.count(", no GPU (CUDA_VISIBLE_DEVICES is empty)\n") == 2, done)
+    done, said = ranks_of(folder, "-np", "2", *OWN, "--report-bindings", CUDA_VISIBLE_DEVICES="-1")
+    check("... or names none", said == [f"{rank} on {host}: -1" for rank in (0, 1)] and
+          done.stderr.count("CUDA_VISIBLE_DEVICES is -1, which hides all GPUs") == 1 and
+          done.stderr.count(", no GPU (CUDA_VISIBLE_DEVICES is -1)\n") == 2, done)
+    done, said = ranks_of(folder, "--nproc-per-node", "gpu", CUDA_VISIBLE_DEVICES="-1")
+    check("... where no rank is started for a GPU", not said and "--nproc-per-node gpu: this machine has none" in done.stderr, done)
     done, said = ranks_of(folder, "-np", "2", *OWN, "-x", "CUDA_VISIBLE_DEVICES=7", "--report-bindings")
     check("-x has the last word", said == [f"{rank} on {host}: 7" for rank in (0, 1)], done)
     check("... and is drawn", done.stderr.count(", CUDA_VISIBLE_DEVICES=7 as given\n") == 2 and "GPU 0" not in done.stderr, done)

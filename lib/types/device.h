@@ -190,6 +190,8 @@ class Vendor {
   // Whether the program can have such memory: what the vendor's library says. While that is not
   // loaded, yes, since it may come; likewise while it is not initialised, unless it `may_start`.
   virtual bool ask_for_devices(bool may_start) = 0;
+  // Number of the device that the calling thread has chosen; -1: none.
+  virtual int chosen_device() { return -1; }
   virtual int progress() = 0;
   virtual bool one_stands_behind_caller() { return false; }  // of its devices
   virtual const char* queue_type() const = 0;                // the C type of its queues' handles

@@ -1,7 +1,8 @@
 // Collectives whose blocks have sizes of their own, with kinds of memory drawn anew in each call:
 // NCCL serves where all of it is GPUs', elsewhere our own algorithms do, and the results are the
 // same. The first word says what is expected: "forced" (NCCL serves whenever it can), "weighed"
-// (whichever is quicker), "not" (there is no NCCL).
+// (whichever is quicker), "not" (there is no NCCL),
+// "nowhere" (never, since one rank has no GPU).
 #include <mpi-ext.h>
 
 #include <functional>
@@ -193,6 +194,26 @@ void scattered_sums(const std::vector<int>& sizes) {
       false);
 }
 
+// The last rank has nothing, and no GPU that it could take part with.
+void nowhere() {
+  const bool is_last = rank == size - 1;
+  std::vector<int> sizes(static_cast<std::size_t>(size), 1000);
+  sizes.back() = 0;
+  const Blocks blocks(sizes);
+  const int mine = blocks.count(rank);
+  gpu::Vector<int> from(filled(static_cast<std::size_t>(mine), 1), Kind::device),
+      into(std::vector<int>(blocks.total()), Kind::device);
+  if (is_last) CU(cuCtxSetCurrent(nullptr));
+  MPI_Gatherv(from.data(), mine, MPI_INT, into.data(), blocks.counts.data(), blocks.displs.data(),
+              MPI_INT, 0, MPI_COMM_WORLD);
+  if (is_last) CU(cuCtxSetCurrent(gpu::contexts[0]));
+  CHECK(gpu::served() == 0);
+  const std::vector<int> all = into.get();
+  for (int peer = 0; rank == 0 && peer < size - 1; ++peer)
+    CHECK(all[static_cast<std::size_t>(blocks.displs[static_cast<std::size_t>(peer)])] ==
+          value_of(peer, 1, 0) % 1000);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -201,11 +222,15 @@ int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "forced";
   is_forced = what == "forced";
   is_there = what != "not";
+  if (what == "nowhere") {
+    nowhere();
+    return done();
+  }
   const auto p = static_cast<std::size_t>(size);
   std::vector<std::vector<int>> shapes(4, std::vector<int>(p));
   for (std::size_t i = 0; i < p; ++i) {
-    shapes[0][i] = 3000 + 7 * static_cast<int>(i);
-    shapes[1][i] = i % 2 == 0 ? 70001 : 0;  // every other one has nothing
+    shapes[0][i] = i % 2 == 0 ? 70001 : 0;  // every other one has nothing, from the first call on
+    shapes[1][i] = 3000 + 7 * static_cast<int>(i);
     shapes[2][i] = 0;
     shapes[3][i] = 5000;  // equal after all
   }

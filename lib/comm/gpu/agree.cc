@@ -17,6 +17,7 @@ constexpr const char* kObstacles[] = {
     "",
     "has streams",
     "has buffers in host memory",
+    "moves nothing, and has chosen no GPU",
     "has buffers in a context that the program has made, not in the GPU's primary context",
     "has buffers with gaps, on two GPUs, or in place where blocks would lie over each other",
     "has buffers on another GPU than in the calls before",
@@ -26,7 +27,6 @@ constexpr const char* kObstacles[] = {
     "has a stream whose maker has not promised that buffers lie on its GPU",
     "has another communicator whose calls in a stream go by the library",
     "cannot open the library (its TUTTI_EXPLAIN says why)",
-    "has another version of the library",
     "could not join the others, or failed (its TUTTI_EXPLAIN says why)",
 };
 

@@ -16,6 +16,7 @@ enum class Obstacle : std::uint8_t {
   none,
   has_streams,
   host_memory,
+  no_gpu,
   own_context,
   layout,
   another_gpu,
@@ -25,7 +26,6 @@ enum class Obstacle : std::uint8_t {
   no_promise,
   another_promise,
   no_library,
-  other_library,
   no_team
 };
 const char* text_of(Obstacle obstacle);

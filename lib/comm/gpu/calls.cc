@@ -76,6 +76,15 @@ bool is_passed(Communicator& comm, Collective collective) {
   return comm.state().gpu_calls->refusals[index_of(collective)].passes();
 }
 
+// Of a member that has nothing to move: it takes part all the same.
+int device_of_idle(Communicator& comm) {
+  const GpuCalls& calls = *comm.state().gpu_calls;
+  if (calls.is_planned) return calls.device;
+  for (types::Vendor* const vendor : comm.runtime().devices.vendors())
+    if (const int device = vendor->chosen_device(); device >= 0) return device;
+  return -1;
+}
+
 bool wanted(Communicator& comm, const CollCall& call, const GpuCall& said) {
   GpuCalls& calls = *comm.state().gpu_calls;
   const auto bytes = known_bytes(comm, said);
@@ -89,7 +98,8 @@ Obstacle obstacle(Communicator& comm, const CollCall& call, const Whereabouts& w
                   const GpuTurn& turn) {
   GpuCalls& calls = *comm.state().gpu_calls;
   if (call.failure != Code::ok) return Obstacle::nothing_to_give;
-  if (where.on_host || where.device < 0) return Obstacle::host_memory;
+  if (where.on_host) return Obstacle::host_memory;
+  if (where.device < 0) return Obstacle::no_gpu;
   if (!where.in_primary) return Obstacle::own_context;
   if (!where.in_order) return Obstacle::layout;
   if (library_of(comm.runtime()) == nullptr) return Obstacle::no_library;
@@ -259,7 +269,7 @@ std::optional<Code> run_on_gpus(Communicator& comm, const CollCall& call) {
   if (!asks) return std::nullopt;
   GpuCalls& calls = *state.gpu_calls;
   Whereabouts where = take_to_join(comm, [&] { return where_is(comm, said); });
-  if (where.device < 0 && !where.on_host) where.device = calls.device;  // it has nothing to move
+  if (where.device < 0 && !where.on_host) where.device = device_of_idle(comm);
   GpuTurn turn(comm.runtime());
   const Obstacle mine = take_to_join(comm, [&] { return obstacle(comm, call, where, turn); });
   auto agreed = agree(comm, said, mine, turn);

@@ -64,6 +64,14 @@ types::Device* Cuda::owner_of(const void* address, bool begins_call) {
   return begins_call ? gpu->begin_call() : gpu;
 }
 
+int Cuda::chosen_device() {
+  CUcontext context = nullptr;
+  CUdevice device = -1;
+  if (!is_found_ && !find_driver()) return -1;
+  if (driver_.cuCtxGetCurrent(&context) != CUDA_SUCCESS || context == nullptr) return -1;
+  return driver_.cuCtxGetDevice(&device) == CUDA_SUCCESS ? device : -1;
+}
+
 // A library that we cannot use counts as none that has devices.
 bool Cuda::ask_for_devices(bool may_start) {
   if (!is_found_ && !find_driver()) return !has_library();

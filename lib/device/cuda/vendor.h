@@ -21,6 +21,7 @@ class Cuda final : public types::Vendor {
   types::Device* owner_of(const void* address, bool begins_call) override;
   bool is_for_libraries(const void* address, bool begins_call) override;
   bool ask_for_devices(bool may_start) override;
+  int chosen_device() override;
   int progress() override;
   bool one_stands_behind_caller() override;
   const char* queue_type() const override { return "cudaStream_t"; }

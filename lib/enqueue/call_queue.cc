@@ -58,9 +58,9 @@ Result<void> CallQueue::put(QueuedCall& operation) {
 }
 
 // Counted before the stream can stand still, so that whoever finds it standing finds the count,
-// too.
+// too. Where the stream is full this waits for it, and holds up nobody else who puts.
 Result<void> CallQueue::mark(const Slot& slot) {
-  const std::scoped_lock hold(streams_.marks_);
+  const std::shared_lock hold(streams_.marks_);
   count(slot);
   auto marked = device_queue_->mark(slot.number, slot.is_awaited);
   if (!marked) uncount(slot.operation.what);
@@ -71,7 +71,7 @@ Result<void> CallQueue::mark(const Slot& slot) {
 // Other streams may be marked meanwhile: a full one is taken on by those.
 Result<void> CallQueue::put_streamed(Slot& slot) {
   {
-    const std::scoped_lock hold(streams_.marks_);
+    const std::shared_lock hold(streams_.marks_);
     count(slot);
   }
   streams_.wake();  // who looks at the other members

@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -150,8 +151,9 @@ class CallStreams final : public types::Enqueued {
 
   world::World& world_;
   const Fatal fatal_;
-  // Who puts counts and marks with it held: no stream comes to stand still meanwhile.
-  std::mutex marks_;
+  // Who puts counts and marks with a share of it; while queues rest it is taken, and no stream
+  // comes to stand still.
+  std::shared_mutex marks_;
   bool rests_ = false;  // with the gate
   std::mutex mutex_;    // of queues_, which change with the gate held, too
   std::vector<std::shared_ptr<CallQueue>> queues_;

@@ -50,7 +50,7 @@ void CallStreams::stop() {
   for (const auto& queue : queues_) queue->abandon();
 }
 
-// Tried, not waited for: whoever has the mutex may be blocked by a full stream, and we hold the
+// Tried, not waited for: whoever has a share may be blocked by a full stream, and we hold the
 // gate.
 bool CallStreams::begin_rest() {
   if (rests_ || !marks_.try_lock()) return false;

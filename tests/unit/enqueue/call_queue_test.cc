@@ -2,7 +2,11 @@
 // round, what fails.
 #include "enqueue/call_queue.h"
 
+#include <atomic>
+#include <chrono>
+#include <functional>
 #include <numeric>
+#include <thread>
 
 #include "ranks.h"
 
@@ -18,6 +22,7 @@ constexpr Handle kInt = 0x209;
 struct Told {
   std::uint32_t reached = 0, passed = 0, marked = 0;
   bool stands_still = false, fails = false, is_lost = false;
+  std::function<void()> while_marked = nullptr;
 };
 
 class FakeQueue final : public types::DeviceQueue {
@@ -25,6 +30,7 @@ class FakeQueue final : public types::DeviceQueue {
   explicit FakeQueue(Told& told) : told_(told) {}
   Result<void> mark(std::uint32_t number, bool /*waits*/) override {
     if (told_.fails) return fail(Code::unsupported, "as it was told");
+    if (told_.while_marked) told_.while_marked();
     told_.marked = number;
     if (!told_.stands_still) told_.reached = number;
     return {};
@@ -149,6 +155,38 @@ void what_is_wrong(const Rank& me) {
   me.expect(told.passed == 2, "the queue goes on");
 }
 
+// A stream that is full takes a mark when it has gone on, and that may be for what another stream
+// is given only now.
+void full_queues(const Rank& me) {
+  enqueue::CallStreams streams(me.world, nullptr);
+  std::atomic<bool> is_full = false, has_gone_on = false;
+  Told full{.while_marked =
+                [&] {
+                  is_full = true;
+                  for (int ms = 0; ms < 20000 && !has_gone_on; ++ms)
+                    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                  me.expect(has_gone_on, "the other queue takes a mark meanwhile");
+                }},
+      free;
+  CallQueue queue(streams, std::make_unique<FakeQueue>(full)),
+      other(streams, std::make_unique<FakeQueue>(free));
+  const auto put_nothing = [&](CallQueue& into) {
+    QueuedCall nothing;
+    nothing.what = QueuedCall::What::nothing;
+    nothing.call = "nothing";
+    put(me, into, std::move(nothing));
+  };
+  std::thread beside([&] { put_nothing(queue); });
+  while (!is_full) std::this_thread::yield();
+  me.expect(!streams.begin_rest(), "queues do not rest while one is marked");
+  put_nothing(other);
+  has_gone_on = true;
+  beside.join();
+  for (CallQueue* each : {&queue, &other}) each->begin_reached();
+  me.expect(!streams.is_under_way() && streams.begin_rest(), "and rest when nothing is there");
+  streams.end_rest();
+}
+
 // The second rank's bcast is of another length than the first one's, which roots it.
 void what_differs(const Rank& me) {
   enqueue::CallStreams streams(me.world, nullptr);
@@ -181,6 +219,9 @@ TEST_CASE("a queue waits for the end", "[enqueue]") {
 }
 TEST_CASE("a mark that fails, and a device that is lost", "[enqueue]") {
   test::run_ranks({0}, what_fails);
+}
+TEST_CASE("a queue that is full holds up no other one", "[enqueue]") {
+  test::run_ranks({0}, full_queues);
 }
 TEST_CASE("errors are kept for the next caller", "[enqueue]") {
   test::run_ranks({0}, what_is_wrong);

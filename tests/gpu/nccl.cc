@@ -1,8 +1,8 @@
 // Collectives of GPU memory: NCCL serves where every member's buffers lie on a GPU of its own, our
 // own algorithms where any member's do not. The first word says what is expected: "forced" (NCCL
 // serves whenever it can), "weighed" (whichever is quicker), "shared" (all ranks have one GPU: it
-// never serves), "levels" (some share one: it does a part). "unawaited": calls that nobody waits
-// for in them, which it never serves, and none else.
+// never serves), "levels" (some share one: it does a part). "slower" and "quicker": than ours, by
+// far. "unawaited": calls that nobody waits for in them, which it never serves, and none else.
 #include <mpi-ext.h>
 
 #include <numeric>
@@ -160,6 +160,25 @@ void unawaited() {
   CHECK(served() == 0);
 }
 
+// Calls of one size until both ways were tried; from then on the quicker one serves each. Where
+// that is ours members ask each other seldom, and find the verdict then.
+void contest(bool by_nccl) {
+  const std::size_t n = 50000;
+  Vector<int> send(numbers(n, rank), Kind::device), recv(std::vector<int>(n), Kind::device);
+  const auto served_of = [&](int calls) {
+    const unsigned long long before_them = served();
+    for (int call = 0; call < calls; ++call)
+      MPI_Allreduce(send.data(), recv.data(), static_cast<int>(n), MPI_INT, MPI_MAX,
+                    MPI_COMM_WORLD);
+    return served() - before_them;
+  };
+  const unsigned long long tries = served_of(8);
+  CHECK(tries > 0 && tries < 8);
+  CHECK(served_of(4) == (by_nccl ? 4U : 0U));
+  if (!by_nccl) CHECK(served_of(130) == 0);
+  CHECK(recv.get() == numbers(n, size - 1));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -168,6 +187,10 @@ int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "forced";
   if (what == "unawaited") {
     unawaited();
+    return done();
+  }
+  if (what == "slower" || what == "quicker") {
+    contest(what == "quicker");
     return done();
   }
   by = what == "forced"    ? By::nccl

@@ -83,6 +83,8 @@ class Room {
 void run(void* data) {
   auto* const what = static_cast<InStream*>(data);
   const Room room(*what->comm);
+  if (const char* const us = std::getenv("STANDIN_NCCL_WORK_US"))
+    ::usleep(static_cast<useconds_t>(std::atoi(us)));
   if (const ncclResult_t no = told_to("work"); no != ncclSuccess) {
     what->comm->state.store(no);
     while (!what->comm->is_aborted.load()) ::usleep(50);  // a kernel that is stuck

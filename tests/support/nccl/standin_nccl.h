@@ -15,6 +15,7 @@
 // stands still. =first: the first call of a communicator does.
 // STANDIN_NCCL_LOAD_US: loading its kernels takes a new communicator so long. The first kernel
 // after that waits for all streams of the context, as NCCL's manual hints at (NCCL_SET_STACK_SIZE).
+// STANDIN_NCCL_WORK_US: each piece of work takes so long beside its own.
 // STANDIN_NCCL_FAIL says which function fails (trouble.cc), STANDIN_NCCL_VERSION what version this
 // is.
 //

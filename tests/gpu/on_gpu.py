@@ -133,13 +133,15 @@ PROGRAMS = sorted({run.what.split()[0] for run in TRIED + NCCL_TRIED + FAILURES 
                   {"figures", "allreduce_figures", "pointer_figures", "copy_figures", "driver_waits"})
 # Not on a real GPU: what these are about only the stand-ins have (check_test.py asks for the rest).
 WITHOUT = ["driver_calls",  # calls of the driver's are counted
-           "host_calls",    # likewise
+           "host_calls",    # the driver's calls are counted
            "nccl_faults",   # NCCL's functions fail as they are told
            "other_memory",  # the host's memory comes to be where a GPU's was
+           "paired",        # four GPUs, of which two and two reach each other
            "plain",         # whose libraries are those that the loader finds
            "overlapped",    # what copies take is made up
            "quickest",      # likewise
            "refused",       # the driver fails as it is told
-           "taken"]         # a stand-in that ends who takes memory away below a copy
+           "taken",         # a stand-in that ends who takes memory away below a copy
+           "touched"]       # likewise whose kernel touches what its GPU may not
 # Programs of tests/ranks whose buffers tests/mover moves: what tests/mover/run.py has first.
 MOVED = ["p2p", "persistent", "nonblocking", "collectives", "topologies", "buffered"]

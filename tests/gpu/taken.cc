@@ -23,6 +23,8 @@ CUdeviceptr map() {
   must(cuMemCreate(&handle, kBytes, &of, 0));
   must(cuMemAddressReserve(&made, kBytes, 0, 0, 0));
   must(cuMemMap(made, kBytes, 0, handle, 0));
+  const CUmemAccessDesc access{of.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+  must(cuMemSetAccess(made, kBytes, &access, 1));
   return made;
 }
 

@@ -152,7 +152,8 @@ CUresult cuInit(unsigned) {
   all.memory_limit = variable("STANDIN_CUDA_MEMORY", SIZE_MAX);
   all.pinned_limit = variable("STANDIN_CUDA_PINNED", SIZE_MAX);
   all.has_ipc = variable("STANDIN_CUDA_IPC", 1) != 0;
-  all.has_peers = variable("STANDIN_CUDA_PEERS", 1) != 0;
+  const char* const peers = std::getenv("STANDIN_CUDA_PEERS");
+  all.peers = peers == nullptr ? "" : peers;
   all.has_shared_queues = variable("STANDIN_CUDA_SHARED_QUEUES", 1) != 0;
   all.random = static_cast<std::uint64_t>(::getpid()) * 0x9e3779b97f4a7c15U;
   read_failure();

@@ -51,8 +51,7 @@ CUresult open(const Place& handle, const std::string& whole, CUdeviceptr* addres
   if (handle.magic != Place{}.magic) return CUDA_ERROR_INVALID_VALUE;
   if (handle.process == ::getpid()) return CUDA_ERROR_INVALID_CONTEXT;
   if (!all.has_ipc) return CUDA_ERROR_MAP_FAILED;
-  if (current()->device != device_numbered(handle.device) && !all.has_peers)
-    return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+  if (!may_open(current()->device, handle.device)) return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
   for (auto& [begin, each] : all.allocations)
     if (each.opened > 0 && each.context == current() && each.handle == whole) {
       ++each.opened;
@@ -65,6 +64,7 @@ CUresult open(const Place& handle, const std::string& whole, CUdeviceptr* addres
   if (file < 0) return CUDA_ERROR_INVALID_VALUE;
   Allocation made;
   made.opened = 1;
+  let_in(made.open_to, current()->device);  // peer access comes with it
   made.handle = whole;
   const CUresult said = import_place(file, handle, &made);
   ::close(file);
@@ -76,13 +76,16 @@ CUresult open(const Place& handle, const std::string& whole, CUdeviceptr* addres
 
 }  // namespace
 
-int device_of(int file) {
+int number_of(int file) {
   char path[32], name[64] = {};
   std::snprintf(path, sizeof path, "/proc/self/fd/%d", file);
   if (::readlink(path, name, sizeof name - 1) < 0) return -1;
   int number = -1;
   std::sscanf(name, "/memfd:standin-%d", &number);
-  return device_numbered(number);
+  return number;
+}
+int device_of(int file) {
+  return device_numbered(number_of(file));
 }
 
 int new_file(int number, std::size_t bytes) {
@@ -164,7 +167,10 @@ CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
 }
 CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
   ENTER("cuDeviceCanAccessPeer");
-  *can = device != peer && state().has_peers ? 1 : 0;
+  const auto number = [](CUdevice of) {
+    return state().gpus[static_cast<std::size_t>(of)]->number;
+  };
+  *can = device != peer && are_peers(number(device), number(peer)) ? 1 : 0;
   return CUDA_SUCCESS;
 }
 CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr address) {

@@ -15,7 +15,7 @@ namespace {
 
 struct Mapped {
   std::size_t bytes = 0;
-  int device = 0;
+  int device = 0, number = 0;  // as this process counts its GPU, and as the machine does
   bool is_shareable = false;
   int file = -1;
   int users = 1;
@@ -106,7 +106,8 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes,
   Mapped made;
   made.bytes = bytes;
   made.device = of == nullptr ? 0 : of->location.id;
-  made.file = new_file(state().gpus[static_cast<std::size_t>(made.device)]->number, bytes);
+  made.number = state().gpus[static_cast<std::size_t>(made.device)]->number;
+  made.file = new_file(made.number, bytes);
   if (made.file < 0) return CUDA_ERROR_OUT_OF_MEMORY;
   made.is_shareable =
       of != nullptr && of->requestedHandleTypes == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
@@ -120,6 +121,7 @@ CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t, CUmemGenericAllocat
   if (part == nullptr || !show(*part, mapped(handle)->file, 0)) return CUDA_ERROR_INVALID_VALUE;
   part->is_live = true;
   part->mapped_by = handle;
+  part->open_to = 0;  // cuMemSetAccess is to come
   part->id = state().next_id++;
   ++mapped(handle)->users;
   return CUDA_SUCCESS;
@@ -128,10 +130,11 @@ CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t, CUmemGenericAllocat
 CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc* access, size_t) {
   ENTER("cuMemSetAccess");
   for (CUdeviceptr at = address; at < address + bytes;) {
-    const Allocation* const part = part_at(at);
+    Allocation* const part = part_at(at);
     if (part == nullptr || !part->is_live) return CUDA_ERROR_INVALID_VALUE;
-    if (mapped(part->mapped_by)->device != access->location.id && !state().has_peers)
+    if (!may_open(access->location.id, mapped(part->mapped_by)->number))
       return CUDA_ERROR_INVALID_DEVICE;
+    let_in(part->open_to, access->location.id, access->flags != CU_MEM_ACCESS_FLAGS_PROT_NONE);
     at += part->bytes;
   }
   return CUDA_SUCCESS;
@@ -192,6 +195,7 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, vo
   if (made.file < 0 || ::fstat(made.file, &status) != 0) return CUDA_ERROR_INVALID_VALUE;
   made.bytes = static_cast<std::size_t>(status.st_size);
   made.device = device_of(made.file);
+  made.number = number_of(made.file);
   *handle = make(made);
   return CUDA_SUCCESS;
 }

@@ -29,13 +29,13 @@ bool is_window(std::uintptr_t address) {
   });
 }
 
-void* reach(std::uintptr_t address, std::size_t bytes) {
+void* reach(std::uintptr_t address, std::size_t bytes, int device) {
   const Allocation* const found = find(address);
-  if (found == nullptr) return nullptr;
+  if (found == nullptr || !may_touch(*found, device)) return nullptr;
   // Mappings beside each other are memory in one piece.
   for (const Allocation* last = found; address + bytes > last->begin + last->bytes;) {
     last = last->kind == Kind::vmm ? find(last->begin + last->bytes) : nullptr;
-    if (last == nullptr || last->kind != Kind::vmm) return nullptr;
+    if (last == nullptr || last->kind != Kind::vmm || !may_touch(*last, device)) return nullptr;
   }
   if (found->kind >= Kind::pinned) return reinterpret_cast<void*>(address);
   if (found->open != nullptr) return found->open + (address - found->begin);
@@ -52,6 +52,7 @@ CUresult allocate(Kind kind, int device, std::size_t bytes, CUdeviceptr* address
   made.device = device;
   made.context = kind == Kind::pool || kind == Kind::vmm ? nullptr : current();
   made.id = all.next_id++;
+  if (kind == Kind::device) let_in(made.open_to, device);
   if (kind == Kind::pinned || kind == Kind::managed) {
     if (kind == Kind::pinned && bytes > all.pinned_limit - all.pinned)
       return CUDA_ERROR_OUT_OF_MEMORY;
@@ -124,7 +125,8 @@ bool resolve(CUdeviceptr address, std::size_t bytes, Side* side) {
     *side = {reinterpret_cast<void*>(address), false, true, false};
     return true;
   }
-  *side = {reach(address, bytes), found->kind < Kind::pinned, false, found->kind == Kind::managed};
+  *side = {reach(address, bytes, kAnyGpu), found->kind < Kind::pinned, false,
+           found->kind == Kind::managed};
   return side->memory != nullptr;
 }
 
@@ -320,12 +322,16 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* which, void
 extern "C" void* tutti_standin_reach(const void* address, std::size_t bytes) {
   const Lock lock(state().mutex);
   const auto at = reinterpret_cast<std::uintptr_t>(address);
-  void* const memory = reach(at, bytes);
+  void* const memory = reach(at, bytes, working_gpu());
   if (memory != nullptr && find(at)->kind == Kind::pinned) state().counts.pinned += bytes;
   touch(at, bytes);
   if (memory != nullptr) return memory;
-  std::fprintf(stderr, "stand-in GPU: a kernel touches %zu bytes at %p, which are not allocated\n",
-               bytes, address);
+  const Allocation* const found = find(at);
+  std::fprintf(stderr, "stand-in GPU: a kernel on GPU %d touches %zu bytes at %p, %s\n",
+               working_gpu(), bytes, address,
+               found == nullptr                    ? "which are not allocated"
+               : !may_touch(*found, working_gpu()) ? "to which that GPU has no access"
+                                                   : "of which it may not touch the end");
   say_who_runs();
   std::abort();
 }

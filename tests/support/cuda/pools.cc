@@ -15,6 +15,7 @@ namespace {
 CUmemoryPool default_pool(int device) {
   static std::map<int, CUmemPoolHandle_st> all;
   all[device].device = device;
+  let_in(all[device].open_to, device);
   return &all[device];
 }
 
@@ -51,8 +52,9 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream on) {
 }
 CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* of) {
   ENTER("cuMemPoolCreate");
-  *pool = new CUmemPoolHandle_st{of->location.id,
-                                 of->handleTypes == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, -1};
+  *pool = new CUmemPoolHandle_st{
+      of->location.id, of->handleTypes == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, -1, 0};
+  let_in((*pool)->open_to, of->location.id);
   return CUDA_SUCCESS;
 }
 CUresult cuMemPoolDestroy(CUmemoryPool pool) {
@@ -65,8 +67,11 @@ CUresult cuMemPoolDestroy(CUmemoryPool pool) {
 }
 CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* access, size_t) {
   ENTER("cuMemPoolSetAccess");
-  return access->location.id == pool->device || state().has_peers ? CUDA_SUCCESS
-                                                                  : CUDA_ERROR_INVALID_DEVICE;
+  const int number = pool->file >= 0 ? number_of(pool->file)
+                                     : state().gpus[static_cast<std::size_t>(pool->device)]->number;
+  if (!may_open(access->location.id, number)) return CUDA_ERROR_INVALID_DEVICE;
+  let_in(pool->open_to, access->location.id, access->flags != CU_MEM_ACCESS_FLAGS_PROT_NONE);
+  return CUDA_SUCCESS;
 }
 
 // The descriptor is of the GPU's file.
@@ -96,7 +101,8 @@ CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool* pool, void* fd, CUmemA
   const int file =
       ::fcntl(static_cast<int>(reinterpret_cast<std::intptr_t>(fd)), F_DUPFD_CLOEXEC, 0);
   if (file < 0) return CUDA_ERROR_INVALID_VALUE;
-  *pool = new CUmemPoolHandle_st{device_of(file), true, file};
+  *pool = new CUmemPoolHandle_st{device_of(file), true, file, 0};
+  let_in((*pool)->open_to, device_of(file));
   return CUDA_SUCCESS;
 }
 CUresult cuMemPoolImportPointer(CUdeviceptr* address, CUmemoryPool pool,

@@ -3,7 +3,8 @@
 // Device memory is address space that the processor may not touch, with a second mapping for what
 // the "GPU" does, so that a stray load or store ends the test. Each stream is a thread that runs
 // behind by random delays, so that a missing wait shows as wrong data. Who takes memory away that
-// something in a stream still touches is told of both and ended. Everything is counted.
+// something in a stream still touches is told of both and ended; so is a kernel that touches memory
+// to which its GPU was given no access (access.cc). Everything is counted.
 //
 //   STANDIN_CUDA_DEVICES=2         how many GPUs
 //   CUDA_VISIBLE_DEVICES=1,0       which of them this process sees, and how it counts them
@@ -14,7 +15,9 @@
 //                                  take turns on one
 //   STANDIN_CUDA_MEMORY=1073741824 bytes of each GPU; STANDIN_CUDA_PINNED: of pinned memory
 //   STANDIN_CUDA_IPC=0             handles of other processes cannot be opened, as in containers
-//   STANDIN_CUDA_PEERS=0           no GPU reaches another one's memory
+//   STANDIN_CUDA_PEERS=0           no GPU reaches another one's memory; =0-1,2-3: these pairs do,
+//   as
+//                                  the machine counts them
 //   STANDIN_CUDA_FAIL=cuMemcpyAsync:5:719   the fifth call of it and all later ones give this
 //                                  error (:719:once: no other); those that break a context (such as
 //                                  719) do so for every call
@@ -47,6 +50,8 @@ struct Allocation {
   CUcontext context = nullptr;
   unsigned long long id = 0;
   bool is_live = true;
+  std::uint64_t open_to =
+      0;  // the GPUs that may touch it, a bit each; of a pool its own word holds
   // Of another process's memory: where this process's GPU finds it, its mapping, how often opened.
   std::byte* open = nullptr;
   std::size_t mapped = 0;
@@ -126,7 +131,8 @@ struct CUctx_st {
 struct CUmemPoolHandle_st {
   int device = 0;
   bool is_shareable = false;
-  int file = -1;  // of another process; -1: of this one
+  int file = -1;              // of another process; -1: of this one
+  std::uint64_t open_to = 0;  // as of an allocation
 };
 struct CUfunc_st {
   void (*twin)(const void* params) = nullptr;
@@ -189,7 +195,8 @@ struct State {
   unsigned delay_us = 0;
   std::atomic<unsigned> call_us{0};
   unsigned long long us_per_mib = 0, within_us = 0;
-  bool has_ipc = true, has_peers = true;
+  bool has_ipc = true;
+  std::string peers;              // STANDIN_CUDA_PEERS
   bool has_shared_queues = true;  // of a process: not where threads stand for processes
   std::uint64_t random = 1;
   std::string fails, fails_in;  // function, and the library that calls it
@@ -211,10 +218,19 @@ using Lock = std::unique_lock<std::mutex>;
 
 // memory.cc; the state is locked.
 Allocation* find(std::uintptr_t address);
-void* reach(std::uintptr_t address, std::size_t bytes);  // null: not all of it is allocated
+// Null: not all of it is allocated, or that GPU may not touch all of it.
+void* reach(std::uintptr_t address, std::size_t bytes, int device);
 CUresult allocate(Kind kind, int device, std::size_t bytes, CUdeviceptr* address);
 bool is_window(std::uintptr_t address);
 CUresult release(std::uintptr_t address, Kind kind, Kind other);
+// access.cc; the state is locked. GPUs by this process's count, where no number is said.
+constexpr int kAnyGpu = -1;             // a copy's, which the driver does by whichever may
+bool are_peers(int number, int other);  // both as the machine counts them
+bool may_open(int device, int number);  // memory of the GPU that the machine counts so
+void let_in(std::uint64_t& gpus, int device, bool is_in = true);
+bool may_touch(const Allocation& memory, int device);
+void work_on(int device);  // this thread, from now on
+int working_gpu();
 // ipc.cc: where memory of a process lies, for others.
 struct Place {
   std::uint32_t magic = 0x74757474;
@@ -224,8 +240,10 @@ struct Place {
   unsigned long long id = 0;
 };
 static_assert(sizeof(Place) <= sizeof(CUipcMemHandle));
-// Which GPU a file of ours is of, as its name says; below 0: one that this process does not see.
+// Which GPU a file of ours is of, as its name says, by this process's count (below 0: it does not
+// see that one) and by the machine's.
 int device_of(int file);
+int number_of(int file);
 // A file of that GPU's, by the machine's number, of a size that is final; below 0: there is no
 // room.
 int new_file(int number, std::size_t bytes);

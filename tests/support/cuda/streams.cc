@@ -27,6 +27,7 @@ bool has_come(const std::vector<EndRef>& ends) {
 // A stream's thread, until the stream is destroyed and has nothing left.
 void run(CUstream_st* stream) {
   Lock lock(state().mutex);
+  work_on(stream->context->device);
   for (;;) {
     stream->wakes.wait(lock, [&] { return stream->is_over || !stream->queue.empty(); });
     if (stream->queue.empty()) break;
@@ -281,7 +282,8 @@ CUresult cuStreamBatchMemOp(CUstream on, unsigned count, CUstreamBatchMemOpParam
     return CUDA_ERROR_INVALID_VALUE;
   for (unsigned i = 0; i < count; ++i) {
     const CUstreamBatchMemOpParams& each = params[i];
-    auto* const word = static_cast<std::uint32_t*>(reach(each.writeValue.address, 4));
+    auto* const word =
+        static_cast<std::uint32_t*>(reach(each.writeValue.address, 4, stream->context->device));
     if (word == nullptr || each.writeValue.address % 4 != 0) return CUDA_ERROR_INVALID_VALUE;
     const std::uint32_t value = each.writeValue.value;
     if (each.operation == CU_STREAM_MEM_OP_WRITE_VALUE_32 && each.writeValue.flags == 0)

@@ -133,6 +133,7 @@ PROGRAMS = sorted({run.what.split()[0] for run in TRIED + NCCL_TRIED + FAILURES 
                   {"figures", "allreduce_figures", "pointer_figures", "copy_figures", "driver_waits"})
 # Not on a real GPU: what these are about only the stand-ins have (check_test.py asks for the rest).
 WITHOUT = ["driver_calls",  # calls of the driver's are counted
+           "grouped",       # what NCCL serves and the stand-in refuses
            "host_calls",    # the driver's calls are counted
            "nccl_faults",   # NCCL's functions fail as they are told
            "other_memory",  # the host's memory comes to be where a GPU's was

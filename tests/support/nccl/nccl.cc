@@ -131,10 +131,20 @@ ncclResult_t launch(ncclComm* comm, CUstream stream, Call call) {
   return ncclInProgress;
 }
 
-ncclResult_t put(ncclComm* comm, CUstream stream, Call call) {
-  if (group.depth > 0) {
+ncclResult_t join_group(ncclComm* comm, CUstream stream) {
+  if (group.comm == nullptr) {
     group.comm = comm;
     group.stream = stream;
+  }
+  return group.comm == comm && group.stream == stream
+             ? ncclSuccess
+             : refuse(ncclInvalidUsage,
+                      "the stand-in has one communicator and one stream in a group");
+}
+
+ncclResult_t put(ncclComm* comm, CUstream stream, Call call) {
+  if (group.depth > 0) {
+    if (const ncclResult_t no = join_group(comm, stream); no != ncclSuccess) return no;
     group.call.parts.push_back(std::move(call));
     return ncclSuccess;
   }
@@ -252,8 +262,7 @@ static ncclResult_t message(Message what, std::size_t count, ncclDataType_t type
   if (group.depth == 0) return refuse(ncclInvalidUsage, "the stand-in has messages in groups only");
   what.bytes = count * size_of(type);
   what.peer = peer;
-  group.comm = comm;
-  group.stream = stream;
+  if (const ncclResult_t no = join_group(comm, stream); no != ncclSuccess) return no;
   group.call.messages.push_back(what);
   return ncclSuccess;
 }

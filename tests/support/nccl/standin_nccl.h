@@ -6,6 +6,7 @@
 //   - nothing but questions is allowed while a communicator is in progress;
 //   - work is a stream's: it begins when what is before it has ended, and waits there for the
 //   others;
+//   - a group is of one communicator and one stream: here alone, others are refused;
 //   - in place means NCCL's places: of a reduce_scatter the own block;
 //   - an abort ends what is in the stream, here alone.
 //

@@ -19,8 +19,9 @@
 //   as
 //                                  the machine counts them
 //   STANDIN_CUDA_FAIL=cuMemcpyAsync:5:719   the fifth call of it and all later ones give this
-//                                  error (:719:once: no other); those that break a context (such as
-//                                  719) do so for every call
+//                                  error (:719:once: no other); of those that break a context (such
+//                                  as 719) CUDA says that the process is lost: every call gives
+//                                  them from then on, on all of its GPUs
 //   STANDIN_CUDA_FAIL_IN=libmpi    only calls from a library whose name has this count
 #pragma once
 

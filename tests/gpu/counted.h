@@ -13,13 +13,10 @@ inline bool is_driver_counted() {
 inline unsigned long long counted(const char* what) {
   return is_driver_counted() ? tutti_standin_count(what) : 0;
 }
-// Bytes of copies between devices and the host.
-inline unsigned long long copied_by_host() {
-  return counted("to_host") + counted("from_host");
-}
-// The same, and those that kernels moved to and from pinned memory.
+// Bytes of copies between devices and the host, and those that kernels moved to and from pinned
+// memory.
 inline unsigned long long through_host() {
-  return copied_by_host() + counted("pinned");
+  return counted("to_host") + counted("from_host") + counted("pinned");
 }
 
 }  // namespace gpu

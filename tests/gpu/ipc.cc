@@ -28,12 +28,12 @@ void exchange(std::size_t count, Kind from, Kind into, bool is_direct) {
   gpu::Vector<int> in(std::vector<int>(count, -1), into);
   for (int again = 0; again < 3; ++again) {
     CU(cuCtxSynchronize());
-    const unsigned long long before = gpu::copied_by_host();
+    const unsigned long long before = gpu::through_host();
     MPI_Request requests[2];
     MPI_Irecv(in.data(), n, MPI_INT, other, 1, MPI_COMM_WORLD, &requests[0]);
     MPI_Isend(out.data(), n, MPI_INT, other, 1, MPI_COMM_WORLD, &requests[1]);
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
-    const unsigned long long passed = gpu::copied_by_host() - before;
+    const unsigned long long passed = gpu::through_host() - before;
     if (is_direct)
       CHECK(passed == 0);
     else if (gpu::is_driver_counted())
@@ -67,7 +67,7 @@ void freed_and_taken_again() {
 }
 
 // A receive that is too short, into a layout, into the host's memory, and one that is cancelled.
-void of_other_shapes() {
+void of_other_shapes(Kind kind) {
   if (rank > 1) return;
   const std::size_t count = 60000;
   MPI_Datatype column;
@@ -75,7 +75,7 @@ void of_other_shapes() {
   MPI_Type_commit(&column);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   if (rank == 0) {
-    gpu::Vector<int> out(numbers(count, 5), Kind::device);
+    gpu::Vector<int> out(numbers(count, 5), kind);
     for (int tag = 10; tag < 13; ++tag)
       MPI_Send(out.data(), static_cast<int>(count) / 2, MPI_INT, 1, tag, MPI_COMM_WORLD);
     MPI_Send(out.data(), 1, column, 1, 13, MPI_COMM_WORLD);
@@ -187,20 +187,20 @@ void elsewhere(bool is_direct) {
   gpu::Vector<int> out(numbers(count, rank), Kind::device);
   gpu::Vector<int> in(std::vector<int>(count, -1), Kind::device);
   CU(cuCtxSynchronize());
-  unsigned long long before = gpu::copied_by_host();
+  unsigned long long before = gpu::through_host();
   MPI_Sendrecv(out.data(), n, MPI_INT, rank, 4, in.data(), n, MPI_INT, rank, 4, MPI_COMM_WORLD,
                MPI_STATUS_IGNORE);
-  CHECK(gpu::copied_by_host() == before);
+  CHECK(gpu::through_host() == before);
   CHECK(in.get() == numbers(count, rank));
   if (size != 2) return;
   MPI_Comm between;
   MPI_Intercomm_create(MPI_COMM_SELF, 0, MPI_COMM_WORLD, 1 - rank, 5, &between);
   in.put(std::vector<int>(count, -1));
   CU(cuCtxSynchronize());
-  before = gpu::copied_by_host();
+  before = gpu::through_host();
   MPI_Sendrecv(out.data(), n, MPI_INT, 0, 6, in.data(), n, MPI_INT, 0, 6, between,
                MPI_STATUS_IGNORE);
-  if (is_direct) CHECK(gpu::copied_by_host() == before);
+  if (is_direct) CHECK(gpu::through_host() == before);
   CHECK(in.get() == numbers(count, 1 - rank));
   MPI_Comm_free(&between);
 }
@@ -266,7 +266,8 @@ int main(int argc, char** argv) {
   freed_and_taken_again();
   mapped_again();
   many(is_direct);
-  of_other_shapes();
+  for (const Kind kind : {Kind::device, Kind::shareable_pool, Kind::shareable_mapped})
+    of_other_shapes(kind);
   elsewhere(is_direct);
   cancelled();
   return done();

@@ -142,6 +142,7 @@ WITHOUT = ["driver_calls",  # calls of the driver's are counted
            "overlapped",    # what copies take is made up
            "quickest",      # likewise
            "refused",       # the driver fails as it is told
+           "unawaited",     # bytes that pass through host memory are counted; scratch has its calls
            "taken",         # a stand-in that ends who takes memory away below a copy
            "touched"]       # likewise whose kernel touches what its GPU may not
 # Programs of tests/ranks whose buffers tests/mover moves: what tests/mover/run.py has first.

@@ -1,5 +1,7 @@
 // Messages between memory of all kinds: each mode, each protocol, each layout, requests of each
 // sort.
+#include <unistd.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -211,6 +213,26 @@ void partitioned() {
   }
 }
 
+// As a program fills its memory that was built with a default stream for each thread: that one
+// blocks the process's default stream, which calls come after.
+void filled_by_the_threads_stream() {
+  const std::size_t count = 50000;
+  gpu::Vector<int> mirror(std::vector<int>(count), gpu::Kind::pinned);
+  gpu::Vector<int> out(std::vector<int>(count), gpu::Kind::device);
+  gpu::Vector<int> in(std::vector<int>(count, -1), gpu::Kind::device);
+  const auto stand = [](void*) { ::usleep(2000); };
+  for (int round = 1; round <= 20; ++round) {
+    mirror.put(numbers(count, 10 * round + rank));
+    CU(cuLaunchHostFunc(CU_STREAM_PER_THREAD, stand, nullptr));
+    CU(cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(out.data()),
+                     reinterpret_cast<CUdeviceptr>(mirror.data()), count * sizeof(int),
+                     CU_STREAM_PER_THREAD));
+    MPI_Sendrecv(out.data(), static_cast<int>(count), MPI_INT, right(), 6, in.data(),
+                 static_cast<int>(count), MPI_INT, left(), 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    CHECK(in.get() == numbers(count, 10 * round + left()));
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -221,5 +243,6 @@ int main() {
   replaced();
   for (const Mode& mode : kModes) persistent(mode);
   partitioned();
+  filled_by_the_threads_stream();
   return done();
 }

@@ -1,6 +1,7 @@
-// Allreduce of float sums in GPU memory, 8 B to the size in the second word: a JSON object a line,
-// by rank 0. The first word names the run (what TUTTI_ALLREDUCE and TUTTI_COSTS make of it); "nccl"
-// has bare NCCL beside it, in turns with ours. The third is by what the number of calls is divided.
+// Allreduce of float sums in GPU memory, 8 B to the size in the second word, by eights and what is
+// usual beside (64 KiB, 1 MiB): a JSON object a line, by rank 0. The first word names the run (what
+// TUTTI_ALLREDUCE and TUTTI_COSTS make of it); "nccl" has bare NCCL beside it, in turns with ours.
+// The third is by what the number of calls is divided.
 //
 //   {"what": "allreduce", "by": "nccl", "ranks": 2, "bytes": 1048576, "us": 41.2}
 #include <algorithm>
@@ -17,6 +18,9 @@ using gpu::Area;
 using gpu::Kind;
 
 namespace {
+
+constexpr std::size_t kSizes[] = {8,       64,      512,     4096,     32768,     65536,
+                                  1 << 18, 1 << 20, 2 << 20, 16 << 20, 128 << 20, 1 << 30};
 
 // Us a call of one round, with the slowest rank; known to rank 0. By messages: a collective of host
 // memory in between would have its part in who is asked.
@@ -50,7 +54,8 @@ int main(int argc, char** argv) {
 #ifdef WITH_NCCL
   gpu::BareNccl bare(std::strcmp(by, "nccl") == 0);
 #endif
-  for (std::size_t bytes = 8; bytes <= most; bytes *= 8) {
+  for (const std::size_t bytes : kSizes) {
+    if (bytes > most) break;
     const std::size_t count = bytes / sizeof(float);
     const int times = gpu::times_of(bytes, {200, 30, 4});
     std::vector<double> ours, beside;

@@ -1,6 +1,7 @@
 // Sums of two-byte floats in GPU memory among more than two: they are float32 until the end, and
 // become so, and two bytes again, on the GPU. Arguments: "direct" (nothing of what is waited for
-// passes through host memory); "staged" (GPUs do not reach each other, so all does).
+// passes through host memory); "staged" (GPUs do not reach each other, so all does); "few" (each
+// kernel that converts, for tools that watch it).
 #include <mpi-ext.h>
 
 #include <cstdint>
@@ -201,10 +202,16 @@ int main(int argc, char** argv) {
   ::setenv("TUTTI_SINGLE_COPY", "on", 0);  // of what could be read all is
   begin();
   gpu::begin();
-  const bool is_direct = std::string(argc > 1 ? argv[1] : "direct") == "direct";
+  const std::string how = argc > 1 ? argv[1] : "direct";
+  const bool is_direct = how == "direct";
   const Format formats[] = {{"float16", MPIX_C_FLOAT16, 10, 15, 1},
                             {"bfloat16", MPIX_BFLOAT16, 7, 127, 1},
                             {"complex of float16", MPI_COMPLEX4, 10, 15, 2}};
+  if (how == "few") {
+    for (const Format& format : formats)
+      for (const std::size_t skip : {0, 1}) run(format, cases()[0], 60000, {true, false, skip});
+    return done();
+  }
   for (const Format& format : formats)
     for (const Case& one : cases()) {
       const std::size_t elements = 60000;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Docs hold: links to files resolve, every room has a short README that names its sources, and the sources
-that pages and comments name are there."""
+that pages and comments name are there; prose keeps to its columns."""
 import fnmatch
 import re
 
@@ -17,6 +17,7 @@ ANY_END = re.compile(r"`([\w*]+)\.(?:\*|cc|h|\{h,cc\})`")
 FOLDER = re.compile(r"`(<\w+>|\w+)/")
 SPOKEN = re.compile(r"//.*?([\w/-]+\.(?:cc|cu))\b")
 
+COLUMNS = 120
 WRITTEN = {"mpi.h", "bodies.h"}  # by the generator
 
 
@@ -90,6 +91,16 @@ def decision_problems():
         seen[number] = record.name
 
 
+def width_problems():
+    """Prose of the pages keeps to so many columns; tables, code, and pages that scripts write (coverage, env) need more."""
+    for page in [*sorted((tree.ROOT / "docs").glob("*.md")), tree.ROOT / "CONTRIBUTING.md"]:
+        if page.stem in ("coverage", "env"):
+            continue
+        for number, line in enumerate(page.read_text().splitlines(), 1):
+            if len(line) > COLUMNS and not line.startswith(("|", "    ")):
+                yield f"{tree.name(page)}:{number}: {len(line)} columns, of {COLUMNS}"
+
+
 def main():
     problems = []
     pages = tree.files(".md")
@@ -102,7 +113,7 @@ def main():
         for target in NAMED.findall(page.read_text(errors="replace")):
             if not (tree.ROOT / target.rstrip("/")).exists():
                 problems.append(f"{tree.name(page)}: names {target}, which is not there")
-    problems += [*room_problems(), *decision_problems(), *source_problems()]
+    problems += [*room_problems(), *decision_problems(), *source_problems(), *width_problems()]
     tree.finish(problems, len(pages))
 
 

@@ -15,8 +15,6 @@
 namespace tutti::p2p {
 namespace {
 
-// Messages in a row that a peer has granted, without having read one (record 0064).
-constexpr std::uint32_t kMostUnread = 8;
 // What is packed for its reader from so many bytes on: a device has no memory for less.
 constexpr std::uint64_t kPackedFrom = std::uint64_t{16} << 10;
 
@@ -42,7 +40,7 @@ bool is_moved(const PeerState& peer, const Transfer& transfer) {
 
 // Whether the message may be packed for the peer, if it cannot be read where it lies.
 bool may_pack(const PeerState& peer, const Transfer& transfer) {
-  return transfer.total >= kPackedFrom && peer.unread < kMostUnread;
+  return transfer.total >= kPackedFrom && !peer.never_reads();
 }
 
 }  // namespace
@@ -58,7 +56,7 @@ const BulkLink* Core::reader_of(const PeerState& peer, MemoryKind kind) {
 bool Core::is_read(const PeerState& peer, const Transfer& transfer) const {
   const types::Buffer& buffer = transfer.buffer;
   // A peer that never reads is not asked again about short messages: asking costs the most there.
-  if (peer.unread >= kMostUnread && transfer.total <= peer.eager_bytes) return false;
+  if (peer.never_reads() && transfer.total <= peer.eager_bytes) return false;
   const bool is_there = reader_of(peer, buffer.kind()) != nullptr && buffer.device->is_usable();
   if (!is_there || transfer.total == 0 || transfer.bounces != nullptr) return false;
   return buffer.is_one_run() ? !peer.unasked.has(transfer.total)
@@ -90,7 +88,7 @@ void Core::expose_once(PeerState& peer, Transfer* transfer) {
   if (std::exchange(transfer->was_exposed, true)) return;
   transfer->holds = true;
   if (!is_read(peer, *transfer)) {
-    peer.unasked.take(transfer->total);
+    peer.note_unasked(transfer->total);
     transfer->by_link = is_moved(peer, *transfer);
     peer.takes_moved = link_moves(peer, *transfer);
     const bool has_way = !peer.readers.empty() || peer.takes_moved;

@@ -42,6 +42,7 @@ struct BulkLink {
 };
 
 struct PeerState {
+  static constexpr std::uint32_t kMostUnread = 8, kAskedOnceIn = 64;
   // Read by try_send: a message of up to this many bytes may go now; -1: use the long way.
   std::int64_t open_bytes = -1;
   transport::Link* link = nullptr;
@@ -67,6 +68,7 @@ struct PeerState {
   std::size_t turns = 0;          // taken by rails among them
   std::vector<BulkLink> readers;  // of devices' memory
   std::uint32_t unread = 0;       // messages of ours in a row that it could read and did not
+  std::uint32_t not_asked = 0;    // messages since it counts as one that never reads
   bool takes_staged = false;      // it was sent devices' memory, and has no link that reads such
   bool was_not_read = false;      // what it offered of such memory last could not be read here
   bool takes_moved = false;       // its link moves such memory itself, and was sent some
@@ -85,6 +87,13 @@ struct PeerState {
   void note_granted(std::uint64_t bytes, std::int32_t tag) {
     unread = tag > 0 ? 0 : unread + 1;
     if (tag > 1) unasked.set(bytes, static_cast<std::uint32_t>(tag) - 1);
+  }
+  // It is asked again now and then: it may have come to use a GPU (record 0064).
+  bool never_reads() const { return unread >= kMostUnread; }
+  // One more goes through host memory without its having been asked.
+  void note_unasked(std::uint64_t bytes) {
+    unasked.take(bytes);
+    if (never_reads() && ++not_asked % kAskedOnceIn == 0) unread = kMostUnread - 1;
   }
   bool has_queued() const { return control_first != nullptr || !waiting.is_empty(); }
 };

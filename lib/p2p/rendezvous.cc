@@ -59,6 +59,7 @@ bool Core::post_offer(PeerState& peer, Transfer* transfer) {
     transfer->phase = Phase::waiting;
   });
   if (!booked.holds(peer.link->try_post({&header, key.data(), key.size(), nullptr}))) return false;
+  if (is_of_device && key.empty()) transfer->region.reset();  // nobody was told of it
   ++counted_.offers_sent;
   count_sent(peer, header.length);
   return true;

@@ -78,6 +78,13 @@ void goes_on(FleetPair& pair, const Strided& from) {
   REQUIRE(pair.content(into) == from.stream);
 }
 
+// How many of so many messages are read, each before the next one is sent.
+int count_read(FleetPair& pair, const Strided& from, int messages) {
+  const int before = pair.fleet.reads;
+  for (int i = 0; i < messages; ++i) goes_on(pair, from);
+  return pair.fleet.reads - before;
+}
+
 }  // namespace
 
 TEST_CASE("what lies in many pieces is packed and read, whatever its length", "[p2p][pieces]") {
@@ -106,6 +113,36 @@ TEST_CASE("what lies in many pieces is packed and read, whatever its length", "[
         REQUIRE(pair.fleet.remotes == 0);
       }
   CHECK(reads > 20);
+}
+
+// As one that has used no GPU so far, and then does.
+TEST_CASE("a peer that never read what was packed is asked again now and then", "[p2p][pieces]") {
+  Refusals refusals;
+  refusals.imports = false;
+  FleetPair pair({}, refusals);
+  const Strided from(pair, 20'000);
+  CHECK(count_read(pair, from, 20) == 0);
+  pair.fleet.refusals.imports = true;
+  count_read(pair, from, 200);
+  CHECK(count_read(pair, from, 20) > 5);  // now and then the device has no room
+}
+
+TEST_CASE("what was offered without its key says nothing of a peer that reads", "[p2p][pieces]") {
+  FleetPair pair({}, {}, {}, 0, knobs_with({{"TUTTI_UNEXPECTED_BYTES", "65536"}}));
+  const Strided from(pair, 20'000);
+  std::vector<Pending*> sent, got;
+  const auto all_done = [](const std::vector<Pending*>& all) {
+    return std::ranges::all_of(all, [](const Pending* each) { return each->done; });
+  };
+  for (int i = 0; i < 80; ++i) sent.push_back(send(pair, kContext, i, from.buffer));
+  for (int i = 0; i < 1000; ++i)
+    for (const auto& endpoint : pair.endpoints) endpoint->progress();
+  for (int i = 0; i < 80; ++i)
+    got.push_back(receive(pair, kContext, i, pair.take(1, true, std::vector<std::byte>(20'000))));
+  REQUIRE(pair.until([&] { return all_done(sent) && all_done(got); }));
+  REQUIRE(pair.fleet.reads > 8);
+  REQUIRE(pair.fleet.reads < 60);  // of the others the key took more room than there was
+  CHECK(count_read(pair, from, 20) > 5);
 }
 
 TEST_CASE("a receive that is too short asks for no piece that it has no room for",

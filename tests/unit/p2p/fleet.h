@@ -107,7 +107,8 @@ class FleetTransport final : public transport::Transport {
 // Two ranks, a device each, one thread.
 struct FleetPair {
   explicit FleetPair(const FakeDeviceOptions& device, const Refusals& refusals = {},
-                     const FakeOptions& frames = {}, int sender_delay = 0)
+                     const FakeOptions& frames = {}, int sender_delay = 0,
+                     const Knobs& knobs = Knobs::defaults())
       : net(2, frames), wireups(wireup::in_threads({0, 0})) {
     fleet.refusals = refusals;
     for (int rank = 0; rank < 2; ++rank) {
@@ -115,7 +116,7 @@ struct FleetPair {
       if (rank == 0 && sender_delay > 0) options.longest_delay = sender_delay;
       fleet.devices.push_back(std::make_unique<FakeDevice>(rank, options));
       auto opened =
-          Endpoint::open_over(*wireups[static_cast<std::size_t>(rank)], Knobs::defaults(),
+          Endpoint::open_over(*wireups[static_cast<std::size_t>(rank)], knobs,
                               [this, rank](const transport::Surroundings& around) {
                                 transport::Opened all;
                                 all.transports.push_back(net.open(rank, around.sink));

@@ -10,14 +10,16 @@ struct RowSink {
   static constexpr bool kOrdered = false;
   static constexpr bool kInCaches = false;
   void* self;
-  void (*give)(void* self, const Row& row);
-  void take(std::byte* memory, Count position, const BlockRow& blocks) const {
-    give(self, {memory, position, blocks.bytes, blocks.count, blocks.stride, blocks.stream_stride});
+  bool (*give)(void* self, const Row& row);
+  bool full = false;
+  void take(std::byte* memory, Count position, const BlockRow& blocks) {
+    full = full || !give(self, {memory, position, blocks.bytes, blocks.count, blocks.stride,
+                                blocks.stream_stride});
   }
-  void take_run(std::byte* memory, Count position, Count bytes) const {
-    if (bytes > 0) give(self, {memory, position, bytes, 1, bytes, bytes});
+  void take_run(std::byte* memory, Count position, Count bytes) {
+    if (bytes > 0) full = full || !give(self, {memory, position, bytes, 1, bytes, bytes});
   }
-  static bool is_full() { return false; }
+  bool is_full() const { return full; }
 };
 
 struct RunSink {
@@ -54,9 +56,9 @@ std::shared_ptr<const void> layout_of(const Datatype& type, Count* origin) {
 }
 
 void rows(const Buffer& buffer, Count offset, Count bytes, void* self,
-          void (*give)(void* self, const Row& row)) {
+          bool (*give)(void* self, const Row& row)) {
   if (bytes <= 0) return;
-  const RowSink sink{self, give};
+  RowSink sink{self, give};
   if (buffer.is_one_run())
     sink.take_run(buffer.at() + offset, 0, bytes);
   else

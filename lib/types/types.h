@@ -186,7 +186,8 @@ struct Piece {
 };
 std::size_t pieces(const Buffer& buffer, Count offset, std::span<Piece> out, Count* bytes);
 // Bytes [offset, offset + bytes) of a message as rows of equal blocks, in any order: what a
-// device's kernels copy. `position` is in the packed stream, counted from `offset`.
+// device's kernels copy, until give() wants no more. `position` is in the packed stream, counted
+// from `offset`.
 struct Row {
   std::byte* data;
   Count position;
@@ -194,7 +195,7 @@ struct Row {
   Count stride, stream_stride;  // from one to the next, in memory and in the stream
 };
 void rows(const Buffer& buffer, Count offset, Count bytes, void* self,
-          void (*give)(void* self, const Row& row));
+          bool (*give)(void* self, const Row& row));
 // Whether messages a and b, each of several parts, have a byte of memory in common. Gaps are none.
 // Takes 16 bytes a run of the one that has fewer, where the two are interleaved.
 bool overlap(std::span<const Buffer> a, std::span<const Buffer> b);

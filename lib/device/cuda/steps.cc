@@ -167,7 +167,9 @@ Result<bool> Gpu::move_rows(Step& step, const Buffer& buffer, std::byte* packed,
     if (row.count > 1) rows.bits |= of(row.stride) | of(row.stream_stride);
     rows.all.push_back({reinterpret_cast<char*>(row.data), row.position, row.bytes, row.count,
                         row.stride, row.stream_stride});
+    return rows.all.size() <= rows.room;
   };
+  rows_.room = pace_.chunk / sizeof(KernelRow);
   for (;; job.most = *bytes = (*bytes + 1) / 2) {  // until there is room for them
     rows_.all.clear();
     rows_.bits = pointer(packed);
@@ -177,7 +179,7 @@ Result<bool> Gpu::move_rows(Step& step, const Buffer& buffer, std::byte* packed,
       TUTTI_TRY(is_moved_now, move_by_table(step, table, buffer, packed, packs, *bytes));
       if (is_moved_now) return true;
     }
-    if (rows_.all.size() <= pace_.chunk / sizeof(KernelRow)) break;
+    if (rows_.all.size() <= rows_.room) break;
   }
   RowsParams params;
   params.many = nullptr;

@@ -194,3 +194,25 @@ TEST_CASE("pieces that touch are one piece", "[types][layout]") {
   REQUIRE(pieces(Buffer::whole(memory.data(), 2, **type), 0, out, &covered) == 3);
   CHECK(out[1].bytes == 32);
 }
+
+TEST_CASE("rows are listed until no more are wanted", "[types]") {
+  constexpr Count kRuns = 100'000;
+  std::vector<Count> places;
+  for (Count i = 0; i < kRuns; ++i) places.push_back(3 * i + i * i % 2);
+  const std::vector<Count> lengths(kRuns, 1);
+  std::vector<std::int32_t> memory(3 * kRuns);
+  auto type = *make_indexed(lengths, places, *predefined_type(0x209));
+  type->commit();
+  struct Listed {
+    Count rows = 0, most = 0;
+  };
+  const auto give = [](void* self, const Row&) {
+    auto& listed = *static_cast<Listed*>(self);
+    return ++listed.rows < listed.most;
+  };
+  for (const Count most : {Count{1}, Count{1000}, kRuns}) {
+    Listed listed{0, most};
+    rows(Buffer::whole(memory.data(), 1, *type), 0, type->size(), &listed, give);
+    CHECK(listed.rows == most);
+  }
+}

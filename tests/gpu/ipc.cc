@@ -50,7 +50,8 @@ void warm_up() {
   CHECK(in.get()[0] == (rank + size - 1) % size);
 }
 
-// The same address again, other memory.
+// Other memory each time; on a GPU often at the same address, which the stand-in never gives again
+// (mapped_again() has that).
 void freed_and_taken_again() {
   if (rank > 1) return;
   for (int round = 0; round < 100; ++round) {
@@ -109,8 +110,9 @@ void of_other_shapes(Kind kind) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
-// One address, mapped anew: what a neighbour has opened there is another allocation's.
-void mapped_again() {
+// One address, mapped anew: what a neighbour has opened there is another allocation's, and is
+// closed.
+void mapped_again(bool is_direct) {
   if (rank > 1) return;
   constexpr std::size_t kBytes = std::size_t{2} << 20;
   const int n = static_cast<int>(kBytes / sizeof(int));
@@ -132,6 +134,7 @@ void mapped_again() {
     CU(cuMemMap(place, kBytes, 0, handle, 0));
     CU(cuMemSetAccess(place, kBytes, &access, 1));
     const std::vector<int> sent(static_cast<std::size_t>(n), round);
+    const unsigned long long before = gpu::counted("cuMemUnmap");
     if (rank == 0) {
       CU(cuMemcpyHtoD(place, sent.data(), kBytes));
       MPI_Send(reinterpret_cast<void*>(place), n, MPI_INT, 1, 3, MPI_COMM_WORLD);
@@ -140,6 +143,8 @@ void mapped_again() {
       MPI_Recv(reinterpret_cast<void*>(place), n, MPI_INT, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
       CU(cuMemcpyDtoH(got.data(), place, kBytes));
       CHECK(got == sent);
+      if (is_direct && gpu::is_driver_counted() && round > 0)
+        CHECK(gpu::counted("cuMemUnmap") == before + 1);
     }
     CU(cuMemUnmap(place, kBytes));
     CU(cuMemRelease(handle));
@@ -264,7 +269,7 @@ int main(int argc, char** argv) {
   for (const Kind kind : {Kind::pool, Kind::mapped, Kind::segments})
     exchange(300000, kind, Kind::device, is_direct);
   freed_and_taken_again();
-  mapped_again();
+  mapped_again(is_direct);
   many(is_direct);
   for (const Kind kind : {Kind::device, Kind::shareable_pool, Kind::shareable_mapped})
     of_other_shapes(kind);

@@ -34,8 +34,10 @@ int main(int argc, char** argv) {
   CHECK(gpu::is_driver_counted());
   const bool are_read = argc > 1 && std::string(argv[1]) == "read";
   staged(1, 1);  // the GPU measures its chunks
-  // Of a size of its own each: two, sent at once where nobody asks, and one that is always offered.
-  for (const std::size_t count : {std::size_t{2000}, std::size_t{12000}, std::size_t{100000}}) {
+  // Of a size of its own each: three, sent at once where nobody asks, and one that is always
+  // offered.
+  for (const std::size_t count :
+       {std::size_t{2}, std::size_t{2000}, std::size_t{12000}, std::size_t{100000}}) {
     constexpr int kMessages = 100, kRounds = 50;
     int is_found = 0;
     for (int round = 0; round < kRounds && is_found == 0; ++round) {  // others use the machine, too

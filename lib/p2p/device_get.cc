@@ -34,7 +34,7 @@ bool link_moves(const PeerState& peer, const Transfer& transfer) {
 // through host memory, in one frame.
 bool is_moved(const PeerState& peer, const Transfer& transfer) {
   const types::Buffer& buffer = transfer.buffer;
-  return buffer.device != nullptr && transfer.total > peer.eager_bytes &&
+  return buffer.device != nullptr && transfer.total > peer.eager_for(buffer) &&
          link_moves(peer, transfer) && buffer.is_one_run() && buffer.device->is_usable();
 }
 
@@ -56,7 +56,7 @@ const BulkLink* Core::reader_of(const PeerState& peer, MemoryKind kind) {
 bool Core::is_read(const PeerState& peer, const Transfer& transfer) const {
   const types::Buffer& buffer = transfer.buffer;
   // A peer that never reads is not asked again about short messages: asking costs the most there.
-  if (peer.never_reads() && transfer.total <= peer.eager_bytes) return false;
+  if (peer.never_reads() && transfer.total <= peer.eager_for(buffer)) return false;
   const bool is_there = reader_of(peer, buffer.kind()) != nullptr && buffer.device->is_usable();
   if (!is_there || transfer.total == 0 || transfer.bounces != nullptr) return false;
   return buffer.is_one_run() ? !peer.unasked.has(transfer.total)

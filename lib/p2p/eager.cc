@@ -103,10 +103,10 @@ Pending* Core::send(Mode mode, int rank, const Envelope& envelope, const types::
       fail_with(transfer, to.failure);
       return transfer;
     }
-    if (buffer.device != nullptr && transfer->total <= to.eager_bytes && !is_read(to, *transfer))
+    if (buffer.device != nullptr && transfer->total <= to.packed_bytes && !is_read(to, *transfer))
       pack_whole(transfer);
     // Credit may have come back unseen: who only sends does not look.
-    if (transfer->total <= to.eager_bytes && cost_of(transfer->total) > to.credit) poll();
+    if (transfer->total <= to.eager_for(buffer) && cost_of(transfer->total) > to.credit) poll();
     if (!to.waiting.is_empty() || to.is_recalling || !post_first(to, transfer)) {
       list_busy(to);
       to.waiting.push(transfer);
@@ -121,8 +121,8 @@ Pending* Core::send(Mode mode, int rank, const Envelope& envelope, const types::
 
 // Nobody is there to answer, or to make room; what needs neither is dropped there.
 void Core::post_to_who_left(PeerState& peer, Transfer* transfer) {
-  const bool is_plain = transfer->total <= peer.eager_bytes && transfer->buffer.device == nullptr &&
-                        transfer->mode != Mode::synchronous &&
+  const bool is_plain = transfer->total <= peer.eager_for(transfer->buffer) &&
+                        transfer->buffer.device == nullptr && transfer->mode != Mode::synchronous &&
                         cost_of(transfer->total) <= peer.credit;
   if (!is_plain || !post_eager(peer, transfer, true)) fail_with(transfer, peer.failure);
 }
@@ -137,8 +137,8 @@ bool Core::post_first(PeerState& peer, Transfer* transfer) {
   const bool is_of_device = transfer->buffer.device != nullptr;
   if (is_of_device) [[unlikely]]
     expose_once(peer, transfer);
-  const bool is_whole =
-      transfer->total <= peer.eager_bytes && (!is_of_device || transfer->region == nullptr);
+  const bool is_whole = transfer->total <= peer.eager_for(transfer->buffer) &&
+                        (!is_of_device || transfer->region == nullptr);
   if (is_of_device) [[unlikely]] {
     const bool is_there = is_whole ? pack_whole(transfer) : !transfer->waits_exposed;
     if (!is_there) {
@@ -149,8 +149,10 @@ bool Core::post_first(PeerState& peer, Transfer* transfer) {
   }
   if (is_whole) {
     if (cost_of(transfer->total) <= peer.credit) return post_eager(peer, transfer, true);
-    explain_flood(peer);
     const bool goes_along = transfer->total <= kBesideRecord;
+    // It waits for no credit, as there will never be so much.
+    if (!goes_along && cost_of(transfer->total) > window_) return post_offer(peer, transfer);
+    explain_flood(peer);
     if (goes_along ? !post_eager(peer, transfer, false) : !post_offer(peer, transfer)) return false;
     ++counted_.sends_delayed;
     tell({Happening::What::send_delayed, peer.rank, transfer->tag,

@@ -11,6 +11,9 @@
 
 namespace tutti::p2p {
 
+// A longer message is cut if it must be packed: a part is packed while another is on its way.
+constexpr std::size_t kPackedAtOnce = std::size_t{64} << 10;
+
 Core::Core(wireup::Wireup& wireup, const Knobs& knobs)
     : wireup_(wireup),
       knobs_(knobs),
@@ -94,6 +97,7 @@ Result<void> Core::route(PeerState& peer) {
   peer.traits = picked.ordered.traits;
   const auto wanted = static_cast<std::size_t>(knobs_.integer("TUTTI_EAGER_BYTES"));
   peer.eager_bytes = std::min(wanted > 0 ? wanted : peer.traits.eager_bytes, peer.traits.max_frame);
+  peer.packed_bytes = wanted > 0 ? peer.eager_bytes : std::min(peer.eager_bytes, kPackedAtOnce);
   if (log::explains())
     log::explain("link to rank " + std::to_string(peer.rank) + ": " +
                  opened_.transports[peer.transport]->name() + " (" + peer.traits.why + ")");

@@ -58,7 +58,8 @@ struct PeerState {
   bool explained_flood = false;
   std::size_t transport = 0;
   transport::Traits traits;
-  std::size_t eager_bytes = 0;
+  std::size_t eager_bytes = 0;   // up to here a message goes in one frame, without asking
+  std::size_t packed_bytes = 0;  // and up to here if it must be packed for that
   Code failure = Code::proc_aborted;
   std::unique_ptr<transport::Link> owned_link;
 
@@ -87,6 +88,9 @@ struct PeerState {
   void note_granted(std::uint64_t bytes, std::int32_t tag) {
     unread = tag > 0 ? 0 : unread + 1;
     if (tag > 1) unasked.set(bytes, static_cast<std::uint32_t>(tag) - 1);
+  }
+  std::size_t eager_for(const types::Buffer& buffer) const {
+    return buffer.device == nullptr && buffer.is_contiguous() ? eager_bytes : packed_bytes;
   }
   // It is asked again now and then: it may have come to use a GPU (record 0064).
   bool never_reads() const { return unread >= kMostUnread; }

@@ -20,7 +20,8 @@ class BytePool {
  public:
   static constexpr std::size_t kMostKept = std::size_t{8} << 20;
   static constexpr std::size_t kSmallest = 128;
-  static constexpr std::size_t kClasses = 11;  // 128 bytes to 128 KiB; longer: the heap
+  // 128 bytes to 1 MiB, more than a frame that is delivered at once; longer: the heap.
+  static constexpr std::size_t kClasses = 14;
 
   BytePool() = default;
   BytePool(const BytePool&) = delete;
@@ -29,7 +30,7 @@ class BytePool {
 
   void* take(std::size_t bytes);
   void give(void* block, std::size_t bytes);  // with the size it was taken with
-  // So many blocks of that size are there for the next who take some. Above 128 KiB: nothing.
+  // So many blocks of that size are there for the next who take some. Above 1 MiB: nothing.
   void stock(std::size_t count, std::size_t bytes);
   std::size_t kept() const { return kept_; }
   std::size_t in_use() const { return in_use_; }

@@ -41,7 +41,7 @@ bool Core::post_offer(PeerState& peer, Transfer* transfer) {
   header.kind = static_cast<std::uint8_t>(Kind::offer);
   header.length = transfer->total;
   header.cookie = cookie_of(transfer->fingerprint, transfer->id);
-  if (transfer->total <= peer.eager_bytes && transfer->mode != Mode::synchronous)
+  if (transfer->total <= peer.eager_for(transfer->buffer) && transfer->mode != Mode::synchronous)
     header.flags = kUntilKept;
   const BlobView key = has_failed ? BlobView{} : key_for(peer, transfer);
   // Read by the peer's device. A short one that nobody asks for yet is kept there, in host memory.

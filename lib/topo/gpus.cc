@@ -85,6 +85,11 @@ std::vector<int> visible_gpus(const std::string& visible, const std::vector<Driv
   return kept;
 }
 
+bool hides_all_gpus(const std::string& visible) {
+  const auto first = text::parse_int(text::trim(visible.substr(0, visible.find(','))));
+  return visible.empty() || (first && *first < 0);
+}
+
 void keep_usable_gpus(Machine& machine, const GpuDriver& driver,
                       const std::optional<std::string>& visible) {
   machine.visible_gpus = visible.value_or("");
@@ -98,8 +103,7 @@ void keep_usable_gpus(Machine& machine, const GpuDriver& driver,
         });
   };
   const std::vector<int> seen = visible_gpus(machine.visible_gpus, usable);
-  const bool names_none = !usable.empty() && seen.empty();  // "-1", say
-  machine.hides_gpus = visible && (visible->empty() || names_none);
+  machine.hides_gpus = visible && hides_all_gpus(*visible);
   std::vector<PciDevice> kept;
   for (const int number : seen) {
     const auto device = device_of(usable[static_cast<std::size_t>(number)]);

@@ -277,7 +277,7 @@ std::optional<Code> run_on_gpus(Communicator& comm, const CollCall& call) {
   if (!agreed) return explain_failure(comm, agreed.error());
   learn(comm, agreed->last_ns);
   if (!agreed->is_alike) return std::nullopt;  // ours say who differs
-  if (agreed->obstacle == Obstacle::none && !calls.is_planned) {
+  if (agreed->obstacle == Obstacle::none && agreed->bytes > 0 && !calls.is_planned) {
     if (const auto made = plan(comm, where.device); !made)
       return explain_failure(comm, made.error());
     calls.contests.clear();  // they knew of no levels

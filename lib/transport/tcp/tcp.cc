@@ -75,8 +75,7 @@ class TcpTransport final : public Transport {
     if (peers_.rails() > 0)
       traits.why += ", long messages by " + std::to_string(peers_.rails()) + " rails";
     traits.max_frame = security_ == Security::none ? kMaxFrame : kMaxSealedFrame;
-    // A frame is read to where it belongs, so all that fit in one are spared an offer and its
-    // grant; but rails carry only what was offered.
+    // What fits in a frame is spared an offer and its grant; but rails carry only what was offered.
     traits.eager_bytes = traits.max_frame;
     if (peers_.rails() > 0) traits.eager_bytes = std::min(traits.max_frame, kRailFrom - 1);
     return traits;

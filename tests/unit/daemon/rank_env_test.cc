@@ -203,6 +203,7 @@ TEST_CASE("a rank sees the GPUs that it was planned to have", "[daemon]") {
   CHECK(value_in(rank_environment({}, facts), kVisible) == "2,3");
   CHECK(value_in(rank_environment({"CUDA_VISIBLE_DEVICES=GPU-a,GPU-b,GPU-c"}, facts), kVisible) ==
         "GPU-c,GPU-a");
+  CHECK(value_in(rank_environment({"CUDA_VISIBLE_DEVICES=-1,0"}, facts), kVisible) == "-1,0");
   const auto hidden = rank_environment({"CUDA_VISIBLE_DEVICES="}, facts);
   CHECK(find_in(hidden, kVisible) == "");
   facts.gpus = {-1, 1};  // what another daemon may say

@@ -132,10 +132,12 @@ TEST_CASE("a machine keeps the GPUs that its programs see, in their order", "[to
   CHECK(machine.devices.size() == 4);
   topo::keep_usable_gpus(machine, driver, "");
   CHECK((machine.devices.size() == 3 && machine.hides_gpus));
-  for (const char* none : {"-1", "7", "no GPU", "-1,0"}) {
+  for (const char* none : {"-1", "-1,0", " -2"}) {
     topo::keep_usable_gpus(machine, driver, none);
     CHECK(machine.hides_gpus);
-    topo::keep_usable_gpus(machine, {}, none);  // the driver does not say which there are
+  }
+  for (const char* unknown : {"MIG-1234,MIG-5678", "GPU-1234", "0,-1"}) {
+    topo::keep_usable_gpus(machine, driver, unknown);
     CHECK(!machine.hides_gpus);
   }
 }

@@ -26,9 +26,6 @@ struct Memory {
 // Called once when something that was begun has ended, and its memory may be changed again.
 struct Done {
   void (*fire)(Done* self, bool ok) = nullptr;
-  // Of a device's work: the call of the user's that it is for (types::Devices). It waits for
-  // what the callers of that call and of earlier ones gave the device. By default: of all.
-  std::uint64_t call = UINT64_MAX;
 };
 
 }  // namespace tutti

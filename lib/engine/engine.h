@@ -168,7 +168,6 @@ class Run {
   std::size_t stragglers_ = 0;  // of a run that failed: what still touches its memory
   Code code_ = Code::ok;
   p2p::MessageFailure failure_;
-  std::uint64_t call_ = 0;  // of the user's that it is for
   bool done_ = true;
   bool advancing_ = false;
 };

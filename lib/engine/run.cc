@@ -79,7 +79,6 @@ void Run::begin() {
     failure_ = {};  // of the last time
   code_ = Code::ok;
   done_ = false;
-  call_ = endpoint_.devices().latest_call();
   const Code bound = bind();
   unfinished_ = states_.size();
   receives_.clear();
@@ -134,7 +133,6 @@ void Run::start_queued() {
 
 void Run::start(std::uint32_t index) {
   const Step& step = program_->schedule.steps[index];
-  const types::Devices::ForCall earlier(endpoint_.devices(), call_);
   switch (step.kind) {
     case StepKind::recv:
       watch(index, endpoint_.recv(job_rank(step), envelope(step.peer), memory_->buffer(step.into)));

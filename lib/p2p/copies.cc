@@ -29,7 +29,6 @@ constexpr std::uint32_t kNoMessage = ~0U;  // context of a device's work that is
 Bounce* Core::take_bounce(Transfer* transfer, std::uint64_t offset, std::size_t bytes) {
   auto* const bounce = new (bytes_.take(sizeof(Bounce) + bytes)) Bounce;
   bounce->fire = &Core::on_copied;
-  bounce->call = transfer->call;
   bounce->transfer = transfer;
   bounce->offset = offset;
   bounce->bytes = bytes;
@@ -180,9 +179,7 @@ bool Core::wants_loan(int from, const transport::FrameHeader& header, std::size_
     transfer = find_granted(from, header, bytes);
   else if (header.kind == static_cast<std::uint8_t>(Kind::eager))
     transfer = static_cast<const Transfer*>(channel_.posted.find(key_of(header)));
-  // What stands behind its caller would keep the link's room from what comes behind it.
-  return transfer != nullptr && transfer->buffer.device != nullptr && !transfer->by_link &&
-         !transfer->buffer.device->stands_behind_caller();
+  return transfer != nullptr && transfer->buffer.device != nullptr && !transfer->by_link;
 }
 
 bool Core::on_lent(int from, const transport::FrameHeader& header, std::span<std::byte> payload,
@@ -232,7 +229,6 @@ Transfer* Core::begin_work(const types::Buffer& from, const types::Buffer& into)
   const bool is_into =
       into.device != nullptr && (from.device == nullptr || from.device->is_usable());
   transfer->begin(Phase::copying, wireup_.rank(), {kNoMessage, 0, 0, 0}, is_into ? into : from);
-  transfer->call = devices_.take_call();
   begin_copy(transfer);
   return transfer;
 }

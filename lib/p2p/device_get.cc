@@ -175,9 +175,8 @@ bool Core::start_own_copy(Transfer* transfer) {
   transfer->phase = Phase::getting;
   transfer->packed = transfer->total;
   begin_copy(transfer);
-  Bounce* const got = take_work(transfer, Bounce::Use::get);
-  got->call = std::max(sent->call, transfer->call);
-  types::begin_copy(sent->buffer.part(0, bytes), transfer->buffer.part(0, bytes), got);
+  types::begin_copy(sent->buffer.part(0, bytes), transfer->buffer.part(0, bytes),
+                    take_work(transfer, Bounce::Use::get));
   return true;
 }
 

@@ -91,7 +91,6 @@ void Core::count_sent(PeerState& peer, std::uint64_t bytes) {
 Pending* Core::send(Mode mode, int rank, const Envelope& envelope, const types::Buffer& buffer) {
   Transfer* const transfer = channel_.transfers.take();
   transfer->begin(Phase::waiting, rank, envelope, buffer);
-  transfer->call = devices_.take_call();
   transfer->mode = mode;
   try {
     if (const Code code = why_cancelled(envelope); code != Code::ok) [[unlikely]] {

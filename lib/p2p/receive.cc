@@ -10,7 +10,6 @@ namespace tutti::p2p {
 Transfer* Core::post_recv(int rank, const Envelope& envelope, const types::Buffer& buffer) {
   Transfer* const transfer = channel_.transfers.take();
   transfer->begin(Phase::waiting, rank, envelope, buffer);
-  transfer->call = devices_.take_call();
   try {
     if (const Code code = why_cancelled(envelope); code != Code::ok) [[unlikely]] {
       fail_with(transfer, code);
@@ -131,7 +130,6 @@ Pending* Core::recv_taken(KeptMessage* message, const types::Buffer& buffer) {
   Transfer* const transfer = channel_.transfers.take();
   transfer->begin(Phase::posted, message->from,
                   {message->context, message->source, message->tag, 0}, buffer);
-  transfer->call = devices_.take_call();
   try {
     if (message->bringing == nullptr) stock_for(transfer, message->header, message->bytes);
   } catch (...) {

@@ -114,7 +114,6 @@ struct alignas(kCacheLine) Transfer final : Pending, MatchNode {
   Blob key;                                          // of a receive's sender, until it is answered
   std::unique_ptr<transport::Remote> source_memory;  // what a receive reads from
   // Of messages in a device's memory.
-  std::uint64_t call = 0;     // of the user's that it is for
   std::uint32_t copies = 0;   // under way
   std::uint64_t packed = 0;   // a send: bytes packed, or about to be; a receive that reads: bytes
                               // that are there to read, 0: none was asked for

@@ -77,7 +77,7 @@ Device* Devices::find(const void* address) const {
   for (Device* device : all_)
     if (device->owns(address)) return device;
   for (Vendor* vendor : vendors_)
-    if (Device* const device = vendor->owner_of(address)) return device;
+    if (Device* const device = vendor->owner_of(address, false)) return device;
   return nullptr;
 }
 
@@ -107,15 +107,14 @@ void Devices::owners_of(std::span<const void* const> addresses, std::span<Device
 // meanwhile.
 Device* Devices::begin(Device* device) const {
   if (device == nullptr) return nullptr;
-  const auto begins = [this] { return call_ = ++calls_; };
-  if (enqueued_ == nullptr) return device->begin_call(begins());
+  if (enqueued_ == nullptr) return device->begin_call();
   if (is_queued()) return device;
   Device::Mark mark = device->take_mark();
   const bool is_out = enqueued_->step_out();
   device->put_mark(mark);
   if (is_out) enqueued_->step_in();
   while (!device->give_back_if_reached(mark)) {
-    if (!enqueued_->is_under_way()) return device->begin_marked_call(mark, begins());
+    if (!enqueued_->is_under_way()) return device->begin_marked_call(mark);
     enqueued_->pause();
   }
   return device->begin_reached_call(mark);

@@ -67,11 +67,10 @@ class Device {
   virtual bool widens(const Buffer&) const { return false; }
   virtual void convert(const Buffer&, const Buffer&, Done* done) { done->fire(done, false); }
   virtual int progress() = 0;  // how much has ended
-  // The call of the user's with this number begins, numbers rise: what its caller gave the device
-  // before comes before what is asked for it, and for later ones (Done::call). Gives who works for
-  // this call: where nobody can tell when that has ended, one that is not usable, and other calls
-  // go on.
-  virtual Device* begin_call(std::uint64_t call) = 0;
+  // A call of the user's begins: what its caller gave the device before comes before what is asked
+  // for from now on. Gives who works for this call: where nobody can tell when that has ended, one
+  // that is not usable, and other calls go on.
+  virtual Device* begin_call() = 0;
   // begin_call() in steps, between which others work: the caller takes a mark; puts it, with
   // nothing held that they need, since that may wait until another thread's copies have ended;
   // waits until it is reached, and has given it back then; or begins at once, with what the mark
@@ -84,13 +83,12 @@ class Device {
   virtual Mark take_mark() { return {}; }
   virtual void put_mark(Mark&) {}
   virtual bool give_back_if_reached(Mark&) { return true; }
-  virtual Device* begin_reached_call(const Mark&) { return this; }
-  virtual Device* begin_marked_call(Mark&, std::uint64_t call) { return begin_call(call); }
-  // `done` when what its call's caller gave the device before has ended: from then on others may
-  // read the device's memory.
+  virtual Device* begin_reached_call(const Mark&) { return begin_call(); }
+  virtual Device* begin_marked_call(Mark&) { return begin_call(); }
+  // `done` when what the caller gave the device before its latest call has ended: from then on
+  // others may read the device's memory.
   virtual void await_caller(Done* done) = 0;
-  // Whether anything that it may be asked for waits for that, which may itself wait for a message
-  // of ours.
+  // Whether what it is asked for waits for that, which may itself wait for a message of ours.
   virtual bool stands_behind_caller() { return false; }
   virtual CopyPace pace() { return {}; }
   // Memory for temporaries, which neighbours reach as they reach the user's; aligned as any element
@@ -183,8 +181,8 @@ class Enqueued {
 class Vendor {
  public:
   virtual ~Vendor() = default;
-  // Null: not of this vendor.
-  virtual Device* owner_of(const void* address) = 0;
+  // Null: not of this vendor. For a call that begins now, unless its caller sees to that.
+  virtual Device* owner_of(const void* address, bool begins_call = true) = 0;
   // Whether a library that works in the primary context of the memory's device (NCCL) reaches this
   // address and, in a call that begins now, comes after what its caller gave the device; true where
   // it is not of this vendor.
@@ -248,23 +246,6 @@ class Devices {
   bool is_queued() const { return queued_by_ != nullptr && queued_by_ == this_thread(); }
   // Null: the host's. For a call that begins now.
   Device* owner_of(const void* address) const;
-  // The number of the latest call; and of the one that a request is for which begins now: the
-  // same, unless it is the first request while a ForCall lives.
-  std::uint64_t latest_call() const { return calls_; }
-  std::uint64_t take_call() { return std::exchange(call_, calls_); }
-  // The next request is for an earlier call, which goes on. What else begins inside of it
-  // (callbacks of others) is for the latest: too late a number makes work wait longer, too early a
-  // one would not make it wait.
-  class ForCall {
-   public:
-    ForCall(Devices& devices, std::uint64_t call) : devices_(devices) { devices_.call_ = call; }
-    ~ForCall() { devices_.take_call(); }
-    ForCall(const ForCall&) = delete;
-    ForCall& operator=(const ForCall&) = delete;
-
-   private:
-    Devices& devices_;
-  };
   // A call begins whose buffer's device, if it has one, was found by an earlier call. Gives who
   // works for it (Device::begin_call).
   Device* begin(Device* device) const;
@@ -304,7 +285,6 @@ class Devices {
   Device* worker_on(std::span<Device* const> owners) const;
 
   bool is_empty_ = true;  // every call asks
-  mutable std::uint64_t calls_ = 0, call_ = 0;
   const void* queued_by_ = nullptr;
   Enqueued* enqueued_ = nullptr;
   std::vector<Device*> all_;

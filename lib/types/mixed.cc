@@ -38,7 +38,7 @@ class Mixed final : public Device {
   void fold(const Fold&, Done* done) override { done->fire(done, false); }
   int progress() override { return 0; }  // nothing of ours is ever under way
   // Each owner has a mark of its own, and the caller waits for one after the other.
-  Device* begin_call(std::uint64_t) override {
+  Device* begin_call() override {
     for (Device* device : owners_)
       if (Device* const begun = devices_.begin(device); begun != device) return begun;
     return this;

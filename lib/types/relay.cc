@@ -29,7 +29,6 @@ class Relay {
     for (std::size_t i = 0, count = chunks_.size(); i < count; ++i) {
       chunks_[i].relay = this;
       chunks_[i].fire = &Relay::on_done;
-      chunks_[i].call = done_->call;
       chunks_[i].memory.resize(most_);
     }
     for (std::size_t i = 0, count = chunks_.size(); i < count; ++i) next(chunks_[i]);

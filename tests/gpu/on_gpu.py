@@ -61,8 +61,6 @@ FAILURES = [
     Run("partitioned_beside", (2, 3)),
     Run("let_in", (1,)),
     Run("behind", env={"TUTTI_LINK": "tcp"}),
-    Run("earlier"),
-    Run("earlier", env={"TUTTI_LINK": "shm"}),
     Run("announced"),
     Run("announced", env={"TUTTI_LINK": "tcp"}),
     Run("barred free", ends=207, says="has not answered cu[A-Za-z]+ for 10 s", limit=20),  # for ever, as it has to

@@ -43,7 +43,7 @@ class FakeDevice final : public types::Device {
   bool folds(const types::Fold& fold) const override;
   void fold(const types::Fold& fold, Done* done) override;
   int progress() override;
-  types::Device* begin_call(std::uint64_t) override { return this; }
+  types::Device* begin_call() override { return this; }
   // What is asked for from now on waits for what the caller gave the device, until that ends.
   void stand_behind(bool is_behind) { is_behind_ = is_behind; }
   bool stands_behind_caller() override { return is_behind_; }

@@ -1,6 +1,5 @@
 // What a caller gave the GPU before its call comes first: an event behind it in the default stream,
-// unless that is idle. Work for the call is held until that event has come, here and not in a lane:
-// what is for an earlier call passes it.
+// unless that is idle.
 #include <utility>
 
 #include "device/cuda/current.h"
@@ -8,21 +7,18 @@
 
 namespace tutti::device::cuda {
 
-// Mostly the default stream is idle, and asking is quicker than an event.
-types::Device* Gpu::begin_call(std::uint64_t call) {
+// Mostly the default stream is idle, and asking is quicker than an event. If that fails the event
+// still stands for what earlier calls wait for.
+types::Device* Gpu::begin_call() {
   if (is_abandoned_) return refuse(CUDA_ERROR_CONTEXT_IS_DESTROYED);
   const Current current(driver_, context_);
   if (!current) return refuse(CUDA_ERROR_CONTEXT_IS_DESTROYED);
-  const CUresult said = driver_.query_default();
-  if (said == CUDA_SUCCESS) return this;
-  if (said != CUDA_ERROR_NOT_READY) return refuse(said);
-  const auto event = take_event();
-  if (!event) return refuse(CUDA_ERROR_OUT_OF_MEMORY);
-  Mark mark{*event, CUDA_SUCCESS};
-  put_mark(mark);
-  if (mark.failure == CUDA_SUCCESS) return begin_marked_call(mark, call);
-  events_.push_back(*event);
-  return refuse(static_cast<CUresult>(mark.failure));
+  CUresult said = driver_.query_default();
+  const bool is_busy = said == CUDA_ERROR_NOT_READY;
+  if (is_busy) said = driver_.record_default(fence_);
+  if (said != CUDA_SUCCESS) return refuse(said);
+  set_fence(is_busy);
+  return this;
 }
 
 // This call alone: what others asked for, or ask for next, waits for no mark of its.
@@ -31,6 +27,11 @@ types::Device* Gpu::refuse(CUresult said) {
   refusing_.ordinal = ordinal_;
   refusing_.code = Code::other;
   return &refusing_;
+}
+
+void Gpu::set_fence(bool is_ahead) {
+  is_fence_ahead_ = is_ahead;
+  for (Lane& lane : lanes_) lane.needs_fence = is_ahead;
 }
 
 types::Device::Mark Gpu::take_mark() {
@@ -66,83 +67,43 @@ types::Device* Gpu::begin_reached_call(const Mark& mark) {
   return mark.failure == CUDA_SUCCESS ? this : refuse(static_cast<CUresult>(mark.failure));
 }
 
-// A call whose mark was put later may have begun before this one: then this one waits for that
-// mark, too.
-types::Device* Gpu::begin_marked_call(Mark& mark, std::uint64_t call) {
+// A call whose mark was put later may have begun before this one: then all wait for that mark
+// still.
+types::Device* Gpu::begin_marked_call(Mark& mark) {
   auto* const event = static_cast<CUevent>(mark.event);
-  if (!fences_.empty() && mark.number < fences_.back().mark) {
+  if (mark.number < fence_number_) {
     events_.push_back(event);
-  } else if (fences_.size() < kMostFences) {
-    fences_.push_back({call, mark.number, event});
-  } else {
-    events_.push_back(std::exchange(fences_.back().event, event));
-    fences_.back().mark = mark.number;
+    return this;
   }
+  fence_number_ = mark.number;
+  events_.push_back(std::exchange(fence_, event));
+  set_fence(true);
   return this;
 }
 
-// An event that cannot be asked for is asked for again, unless the GPU is lost: then what waits for
-// it fails by itself.
-void Gpu::ask_fences() {
-  if (fences_.empty()) return;
-  const Current current(driver_, context_);
-  while (!fences_.empty()) {
-    const CUresult said = driver_.cuEventQuery(fences_.front().event);
-    if (said != CUDA_SUCCESS && (said == CUDA_ERROR_NOT_READY || !is_lost())) return;
-    events_.push_back(fences_.front().event);
-    fences_.pop_front();
-  }
+bool Gpu::ask_fence() {
+  if (!is_fence_ahead_) return true;
+  if (driver_.cuEventQuery(fence_) != CUDA_SUCCESS) return false;
+  set_fence(false);
+  return true;
 }
 
 bool Gpu::stands_behind_caller() {
   if (is_abandoned_) return false;
-  ask_fences();
-  return !fences_.empty();
-}
-
-// A copy from another GPU comes after what both were given.
-bool Gpu::is_behind(const Job& job) const {
-  if (!fences_.empty() && fences_.front().call <= job.call) return true;
-  if (job.what != What::copy || job.from.device == this) return false;
-  auto* const other = static_cast<Gpu*>(job.from.device);
-  other->ask_fences();
-  return !other->fences_.empty() && other->fences_.front().call <= job.call;
-}
-
-void Gpu::begin(Job* job) {
-  if (is_abandoned_) {
-    fail_job(*job, driver_.text_of(CUDA_ERROR_CONTEXT_IS_DESTROYED));
-    end_job(job);
-    return;
-  }
   const Current current(driver_, context_);
-  ask_fences();
-  if (is_behind(*job)) {
-    held_.push_back(job);
-    return;
-  }
-  if (job->what == What::wait) {
-    end_job(job);
-    return;
-  }
-  Lane& lane = lane_of(job->what);
-  job->is_waiting = true;
-  lane.waiting.push_back(job);
-  pump(lane);
+  return !ask_fence();
 }
 
-// In the order in which they were asked for. Their ends may ask for more, or abandon the GPU.
-int Gpu::begin_held() {
-  if (held_.empty()) return 0;
-  ask_fences();
-  std::vector<Job*> free;
-  std::erase_if(held_, [&](Job* job) {
-    if (is_behind(*job)) return false;
-    free.push_back(job);
-    return true;
-  });
-  for (Job* job : free) begin(job);
-  return static_cast<int>(free.size());
+Result<void> Gpu::await_fences(const Step& step) {
+  Lane& lane = *step.lane;
+  const Job& job = *step.job;
+  if (lane.needs_fence && !ask_fence())
+    TUTTI_DO(check(driver_.cuStreamWaitEvent(lane.stream, fence_, 0), "a wait for the caller"));
+  lane.needs_fence = false;
+  if (job.what != What::copy || job.from.device == this || job.begun > 0) return {};
+  const auto* const other = static_cast<const Gpu*>(job.from.device);
+  if (!other->is_fence_ahead_) return {};
+  return check(driver_.cuStreamWaitEvent(lane.stream, other->fence_, 0), "a wait for the caller");
 }
 
 }  // namespace tutti::device::cuda

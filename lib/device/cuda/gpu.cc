@@ -52,7 +52,7 @@ Result<void> Gpu::start() {
   for (CUstream* stream : {&lanes_[0].stream, &lanes_[1].stream, &lanes_[2].stream, &idle_})
     TUTTI_DO(check(driver_.cuStreamCreateWithPriority(stream, CU_STREAM_NON_BLOCKING, greatest),
                    "a stream"));
-  return {};
+  return check(driver_.cuEventCreate(&fence_, CU_EVENT_DISABLE_TIMING), "an event");
 }
 
 // The program may have ended CUDA, or the context, before MPI: then there is nothing to give back.
@@ -66,7 +66,7 @@ Gpu::~Gpu() {
       if (lane.stream != nullptr) driver_.cuStreamDestroy(lane.stream);
     }
     if (idle_ != nullptr) driver_.cuStreamDestroy(idle_);
-    for (const Fence& fence : fences_) events_.push_back(fence.event);
+    events_.push_back(fence_);
     for (CUevent event : events_)
       if (event != nullptr) driver_.cuEventDestroy(event);
     if (spare_ != 0) driver_.cuMemFree(spare_);
@@ -152,9 +152,21 @@ Gpu::Job* Gpu::take_job(What what, Done* done, types::Count total) {
   *job = Job{};
   job->what = what;
   job->done = done;
-  job->call = done->call;
   job->total = job->most = total;
   return job;
+}
+
+void Gpu::begin(Job* job) {
+  if (is_abandoned_) {
+    fail_job(*job, driver_.text_of(CUDA_ERROR_CONTEXT_IS_DESTROYED));
+    end_job(job);
+    return;
+  }
+  const Current current(driver_, context_);
+  Lane& lane = lane_of(job->what);
+  job->is_waiting = true;
+  lane.waiting.push_back(job);
+  pump(lane);
 }
 
 // Begins what waits, as far as there are chunks, and room in the lane.
@@ -199,6 +211,7 @@ Result<bool> Gpu::enqueue(Step& step) {
   Lane& lane = *step.lane;
   TUTTI_TRY(event, take_event());
   step.event = event;
+  TUTTI_DO(await_fences(step));
   Result<bool> begun = false;
   switch (step.job->what) {
     case What::pack:
@@ -217,7 +230,9 @@ Result<bool> Gpu::enqueue(Step& step) {
       begun = step_convert(step);
       break;
     case What::wait:
-      break;  // none has steps
+      step.job->begun = step.job->total;
+      begun = true;
+      break;
   }
   if (!begun || !*begun) return begun;
   TUTTI_DO(check(driver_.cuEventRecord(step.event, lane.stream), "an event"));
@@ -235,8 +250,7 @@ Result<void> Gpu::make_event() {
 // As many as there are ever steps at once, and for so many threads that wait with a mark.
 Result<void> Gpu::make_events() {
   constexpr std::size_t kThreads = 64;
-  while (made_events_ < lanes_.size() * kMostInFlight + kThreads + kMostFences)
-    TUTTI_DO(make_event());
+  while (made_events_ < lanes_.size() * kMostInFlight + kThreads) TUTTI_DO(make_event());
   return {};
 }
 
@@ -272,10 +286,6 @@ int Gpu::end_job(Job* job) {
 void Gpu::abandon() {
   is_abandoned_ = true;
   const std::string why = driver_.text_of(CUDA_ERROR_CONTEXT_IS_DESTROYED);
-  for (Job* job : std::exchange(held_, {})) {
-    fail_job(*job, why);
-    end_job(job);
-  }
   for (Lane& lane : lanes_) {
     std::vector<Job*> all;
     for (const Step& step : std::exchange(lane.in_flight, {}))
@@ -327,9 +337,9 @@ int Gpu::progress() {
   const bool is_idle = std::all_of(lanes_.begin(), lanes_.end(), [](const Lane& lane) {
     return lane.in_flight.empty() && lane.waiting.empty();
   });
-  if (is_idle && held_.empty()) return 0;
+  if (is_idle) return 0;
   const Current current(driver_, context_);
-  int ended = begin_held();
+  int ended = 0;
   for (Lane& lane : lanes_) ended += poll(lane);
   for (Lane& lane : lanes_) ended += pump(lane);
   return ended;

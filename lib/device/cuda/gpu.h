@@ -3,8 +3,7 @@
 // What is asked for becomes a job, a job steps: chunks through pinned memory, or all at once where
 // both sides are the GPU's. Steps go into one of three streams of ours (lanes), an event after
 // each; progress() asks the oldest event of each lane. Jobs wait in their lane while no chunk is
-// free, and outside of the lanes until what their call's caller had given the GPU has come: a lane
-// never stands still.
+// free.
 #pragma once
 
 #include <algorithm>
@@ -54,12 +53,12 @@ class Gpu final : public types::Device {
   bool widens(const types::Buffer& narrow) const override;
   void convert(const types::Buffer& from, const types::Buffer& into, Done* done) override;
   int progress() override;
-  types::Device* begin_call(std::uint64_t call) override;
+  types::Device* begin_call() override;
   Mark take_mark() override;
   void put_mark(Mark& mark) override;
   bool give_back_if_reached(Mark& mark) override;
   types::Device* begin_reached_call(const Mark& mark) override;
-  types::Device* begin_marked_call(Mark& mark, std::uint64_t call) override;
+  types::Device* begin_marked_call(Mark& mark) override;
   void await_caller(Done* done) override;
   bool stands_behind_caller() override;
   bool copies_from(const types::Device& other) const override {
@@ -88,7 +87,6 @@ class Gpu final : public types::Device {
   struct Job {
     What what = What::pack;
     Done* done = nullptr;
-    std::uint64_t call = 0;     // that it is for
     types::Buffer from, into;   // of packs and unpacks one of them
     std::byte* host = nullptr;  // of the same, the other side
     types::Count offset = 0;
@@ -114,17 +112,10 @@ class Gpu final : public types::Device {
   static constexpr std::size_t kMostInFlight = 128;
   struct Lane {
     CUstream stream = nullptr;
+    bool needs_fence = false;
     std::deque<Step> in_flight;
     std::deque<Job*> waiting;
   };
-  // Behind what the default stream held when a call began.
-  struct Fence {
-    std::uint64_t call, mark;  // their numbers
-    CUevent event;
-  };
-  // Calls that begin beyond it wait for each other's, too: no event is made while a stream of the
-  // user's may stand still.
-  static constexpr std::size_t kMostFences = 64;
   // Rows of a part, for a kernel; which of their numbers are odd says what it may move at once.
   struct Rows {
     std::vector<KernelRow> all;
@@ -163,10 +154,11 @@ class Gpu final : public types::Device {
   Result<void> open_staging();
   Result<void> take_spare();
   Result<void> measure();
+  // What the caller gave the GPUs of this step comes before it.
+  Result<void> await_fences(const Step& step);
+  void set_fence(bool is_ahead);
   types::Device* refuse(CUresult said);
-  void ask_fences();
-  bool is_behind(const Job& job) const;
-  int begin_held();
+  bool ask_fence();
   bool ask_end(const Step& step);
   void end_step(Lane& lane);
   int end_job(Job* job);
@@ -186,12 +178,15 @@ class Gpu final : public types::Device {
   bool is_abandoned_ = false;
   std::array<Lane, 3> lanes_;  // to the host, from it, within
   CUstream idle_ = nullptr;    // holds nothing
-  std::deque<Fence> fences_;   // not seen to have come; in the order of calls and of the stream
-  std::deque<Job*> held_;      // until fences have come
-  std::mutex marking_;         // of marks_, and held from counting a mark to putting it
-  std::uint64_t marks_ = 0;    // put so far
-  Unusable refusing_;          // works for calls whose fence or mark could not be recorded
-  bool is_prepared_ = false;   // for calls in streams
+  // Behind what the caller's default stream held: our lanes wait for it.
+  CUevent fence_ = nullptr;
+  std::uint64_t fence_number_ = 0;  // of its mark
+  std::mutex marking_;              // of marks_, and held from counting a mark to putting it
+  std::uint64_t marks_ = 0;         // put so far
+  bool is_fence_ahead_ =
+      false;                  // false: it was seen to have come, or there was nothing to wait for
+  Unusable refusing_;         // works for calls whose fence or mark could not be recorded
+  bool is_prepared_ = false;  // for calls in streams
   static constexpr std::size_t kSpare = std::size_t{1} << 20;
   CUdeviceptr spare_ = 0;  // between two layouts, of the lane within
   types::CopyPace pace_;

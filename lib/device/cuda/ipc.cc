@@ -16,7 +16,6 @@ class ClosingRead final : public Done {
  public:
   ClosingRead(OpenedMemory& from, Done* next) : from_(from), next_(next) {
     from.begin_read();
-    call = next->call;
     fire = [](Done* self, bool ok) {
       auto& read = *static_cast<ClosingRead*>(self);
       if (const auto closed = read.from_.end_read(); !closed)

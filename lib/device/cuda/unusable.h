@@ -25,7 +25,7 @@ class Unusable final : public types::Device {
   bool folds(const types::Fold&) const override { return true; }
   void fold(const types::Fold&, Done* done) override { done->fire(done, false); }
   int progress() override { return 0; }
-  types::Device* begin_call(std::uint64_t) override { return this; }
+  types::Device* begin_call() override { return this; }
   void await_caller(Done* done) override { done->fire(done, false); }
 
   int ordinal = -1;

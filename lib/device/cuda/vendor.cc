@@ -42,7 +42,7 @@ bool Cuda::find_driver() {
   return is_found_ = driver_.find();
 }
 
-types::Device* Cuda::owner_of(const void* address) {
+types::Device* Cuda::owner_of(const void* address, bool begins_call) {
   if (heap_.has(address) || (!is_found_ && !find_driver())) return nullptr;
   const Pointer& pointer = pointers_.find(address);
   if (pointer.is_host()) return nullptr;
@@ -61,7 +61,7 @@ types::Device* Cuda::owner_of(const void* address) {
     return refuse(
         address, pointer.ordinal,
         std::string("is ") + name_of(pointer.kind) + ", which cannot be worked on: " + why);
-  return gpu;
+  return begins_call ? gpu->begin_call() : gpu;
 }
 
 int Cuda::chosen_device() {

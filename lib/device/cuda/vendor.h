@@ -18,7 +18,7 @@ namespace tutti::device::cuda {
 
 class Cuda final : public types::Vendor {
  public:
-  types::Device* owner_of(const void* address) override;
+  types::Device* owner_of(const void* address, bool begins_call) override;
   bool is_for_libraries(const void* address, bool begins_call) override;
   bool ask_for_devices(bool may_start) override;
   int chosen_device() override;

@@ -44,9 +44,9 @@ TEST_CASE("what a call waits for is not forgotten for a call with an earlier mar
   test::Held second;
   gpu.put_mark(later);
   REQUIRE_FALSE(gpu.give_back_if_reached(later));
-  gpu.begin_marked_call(later, 1);
+  gpu.begin_marked_call(later);
   REQUIRE_FALSE(gpu.give_back_if_reached(earlier));
-  gpu.begin_marked_call(earlier, 2);
+  gpu.begin_marked_call(earlier);
 
   first.let_go();
   while (cuEventQuery(between) == CUDA_ERROR_NOT_READY) std::this_thread::yield();
@@ -60,67 +60,6 @@ TEST_CASE("what a call waits for is not forgotten for a call with an earlier mar
   second.let_go();
   while (!caller.ended || !unpacked.ended) vendor->progress();
   cuEventDestroy(between);
-}
-
-// Both ways, and within; the later call's work, which has to wait, is asked for first.
-TEST_CASE("work of a call waits for what was given before it, not for what was given later",
-          "[device]") {
-  Gpus gpus;
-  const auto vendor = device::find_gpus(Knobs::defaults());
-  const Buffer memory = plain(*vendor, 4000), copy = plain(*vendor, 4000);
-  types::Device& gpu = *memory.device;
-  const auto wait = [&](const std::vector<Awaited>& works) {
-    for (const Awaited& each : works)
-      while (!each.ended) vendor->progress();
-  };
-  REQUIRE(gpu.begin_call(1) == &gpu);
-  test::Held held;
-  REQUIRE(gpu.begin_call(2) == &gpu);
-  std::vector<std::byte> room(4000);
-  const auto ask = [&](std::uint64_t call, std::vector<Awaited>& works) {
-    for (Awaited& each : works) each.call = call;
-    gpu.copy(memory, copy, &works[0]);
-    gpu.pack(memory, 0, room, &works[1]);
-    gpu.unpack(memory, 0, room, &works[2]);
-    gpu.await_caller(&works[3]);
-  };
-  std::vector<Awaited> of_later(4), of_any(4), of_earlier(4);
-  ask(2, of_later);
-  ask(UINT64_MAX, of_any);
-  ask(1, of_earlier);
-  wait(of_earlier);
-  for (int i = 0; i < 100; ++i) vendor->progress();
-  for (const auto* works : {&of_later, &of_any})
-    for (const Awaited& each : *works) CHECK_FALSE(each.ended);
-  CHECK(gpu.stands_behind_caller());
-  held.let_go();
-  wait(of_later);
-  wait(of_any);
-  CHECK_FALSE(gpu.stands_behind_caller());
-}
-
-// Beyond some they share an event: it comes behind what the latest of them was given.
-TEST_CASE("calls behind a stream that stands still take a bounded number of events", "[device]") {
-  Gpus gpus;
-  const auto vendor = device::find_gpus(Knobs::defaults());
-  types::Device& gpu = *plain(*vendor, 4000).device;
-  test::Held first;
-  const unsigned long long before = tutti_standin_count("cuEventCreate");
-  for (std::uint64_t call = 1; call <= 200; ++call) gpu.begin_call(call);
-  CHECK(tutti_standin_count("cuEventCreate") - before <= 65);  // and one at hand
-  test::Held second;
-  gpu.begin_call(201);
-  Awaited of_first, of_latest;
-  of_first.call = 1;
-  of_latest.call = 201;
-  gpu.await_caller(&of_first);
-  gpu.await_caller(&of_latest);
-  first.let_go();
-  while (!of_first.ended) vendor->progress();
-  for (int i = 0; i < 100; ++i) vendor->progress();
-  CHECK_FALSE(of_latest.ended);
-  second.let_go();
-  while (!of_latest.ended) vendor->progress();
 }
 
 // As a collective goes on: the next message asks whose its memory is, which is new.

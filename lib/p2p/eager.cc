@@ -148,10 +148,8 @@ bool Core::post_first(PeerState& peer, Transfer* transfer) {
   }
   if (is_whole) {
     if (cost_of(transfer->total) <= peer.credit) return post_eager(peer, transfer, true);
-    const bool goes_along = transfer->total <= kBesideRecord;
-    // It waits for no credit, as there will never be so much.
-    if (!goes_along && cost_of(transfer->total) > window_) return post_offer(peer, transfer);
     explain_flood(peer);
+    const bool goes_along = transfer->total <= kBesideRecord;
     if (goes_along ? !post_eager(peer, transfer, false) : !post_offer(peer, transfer)) return false;
     ++counted_.sends_delayed;
     tell({Happening::What::send_delayed, peer.rank, transfer->tag,

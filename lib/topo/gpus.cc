@@ -86,8 +86,9 @@ std::vector<int> visible_gpus(const std::string& visible, const std::vector<Driv
 }
 
 bool hides_all_gpus(const std::string& visible) {
-  const auto first = text::parse_int(text::trim(visible.substr(0, visible.find(','))));
-  return visible.empty() || (first && *first < 0);
+  const std::string first(text::trim(visible.substr(0, visible.find(','))));
+  const auto number = text::parse_int(first);
+  return number ? *number < 0 : !first.starts_with("GPU-") && !first.starts_with("MIG-");
 }
 
 void keep_usable_gpus(Machine& machine, const GpuDriver& driver,

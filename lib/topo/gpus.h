@@ -34,14 +34,14 @@ GpuDriver nvidia_driver(const std::string& root = "");
 std::vector<int> visible_gpus(const std::string& visible, const std::vector<DriverGpu>& gpus);
 
 // Whether CUDA_VISIBLE_DEVICES of that value hides every GPU, whichever there are: it is empty, or
-// begins with a negative number.
+// begins with what names none ("-1", "NoDevFiles").
 bool hides_all_gpus(const std::string& visible);
 
 // Takes away the GPUs that this process may not use, by the driver and by CUDA_VISIBLE_DEVICES, and
 // brings the others into its order: so are they numbered for programs, and called there. A driver
 // that knows other GPUs than the machine has, or none, changes nothing; nor does a name that is not
-// among those that it tells (a slice of a GPU). A variable that hides them all does so from
-// programs, not from the planner, which may still put ranks near them.
+// among those that it tells (a slice of a GPU, too high a number). A variable that hides them all
+// does so from programs, not from the planner, which may still put ranks near them.
 void keep_usable_gpus(Machine& machine, const GpuDriver& driver,
                       const std::optional<std::string>& visible);
 

@@ -35,7 +35,7 @@ struct Machine {
   double cpu_quota = 0;            // cgroup cpu.max in cores; 0: none
   std::vector<PciDevice> devices;  // GPUs, then network cards, each in the order of the bus
   std::string visible_gpus;        // CUDA_VISIBLE_DEVICES: what programs call them; empty: numbers
-  bool hides_gpus = false;         // that variable names none: programs see none
+  bool hides_gpus = false;         // by that variable: programs see none
   std::string boot_id;             // of its running kernel: two names of one machine have the same
   // Processors that ranks can use together: cores, cut by the quota; at least 1.
   int usable_cores() const;

@@ -134,3 +134,26 @@ TEST_CASE("a sender that sleeps on a full lane is woken by its receiver", "[p2p]
     TUTTI_CHECK(rank == 0 || into == data);
   });
 }
+
+TEST_CASE("what lies in one run goes in a frame of any length, what must be packed in a short one",
+          "[p2p][flow]") {
+  constexpr types::Count kBytes = 100'000;
+  FakeOptions frames;
+  frames.max_frame = frames.eager_bytes = 512 << 10;
+  Worlds worlds(2, frames);
+  types::Datatype* const byte = types::predefined_type(0x247);  // MPI_BYTE
+  const auto gaps = *types::make_vector(kBytes, 1, 2, *byte);
+  gaps->commit();
+  std::vector<std::byte> out = pattern(2 * kBytes, 1), in(kBytes);
+  std::uint64_t offers = 0;
+  for (const bool has_gaps : {false, true}) {
+    const Buffer from =
+        has_gaps ? Buffer::whole(out.data(), 1, *gaps) : Buffer::whole(out.data(), kBytes, *byte);
+    Pending* const send = worlds[0].send(Mode::standard, 1, {1, 0, 2, 0}, from);
+    Pending* const receive = worlds.recv(1, 0, 2, in);
+    REQUIRE(worlds.until([&] { return send->done && receive->done; }));
+    REQUIRE(in[2] == out[has_gaps ? 4 : 2]);
+    offers += has_gaps ? 1 : 0;
+    CHECK(worlds[0].counters().offers_sent == offers);
+  }
+}

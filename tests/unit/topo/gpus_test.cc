@@ -132,11 +132,11 @@ TEST_CASE("a machine keeps the GPUs that its programs see, in their order", "[to
   CHECK(machine.devices.size() == 4);
   topo::keep_usable_gpus(machine, driver, "");
   CHECK((machine.devices.size() == 3 && machine.hides_gpus));
-  for (const char* none : {"-1", "-1,0", " -2"}) {
+  for (const char* none : {"-1", "-1,0", " -2", "NoDevFiles"}) {
     topo::keep_usable_gpus(machine, driver, none);
     CHECK(machine.hides_gpus);
   }
-  for (const char* unknown : {"MIG-1234,MIG-5678", "GPU-1234", "0,-1"}) {
+  for (const char* unknown : {"MIG-1234,MIG-5678", "GPU-1234", "0,-1", "7"}) {
     topo::keep_usable_gpus(machine, driver, unknown);
     CHECK(!machine.hides_gpus);
   }

@@ -210,7 +210,7 @@ void share_gpus(std::vector<std::string>& environment, const RankFacts& facts) {
     set(environment, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
   for (const char* name : {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}) {
     const auto given = find_in(environment, name);
-    if (given && topo::hides_all_gpus(std::string(*given))) continue;  // from all ranks
+    if (given && topo::hides_all_gpus(*given)) continue;  // from all ranks
     const auto all = given ? text::split(*given, ',') : std::vector<std::string>{};
     std::string mine;
     for (const int number : numbers)

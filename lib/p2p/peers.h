@@ -69,7 +69,7 @@ struct PeerState {
   std::size_t turns = 0;          // taken by rails among them
   std::vector<BulkLink> readers;  // of devices' memory
   std::uint32_t unread = 0;       // messages of ours in a row that it could read and did not
-  std::uint32_t not_asked = 0;    // messages since it counts as one that never reads
+  std::uint32_t not_asked = 0;    // messages sent while it counts as one that never reads
   bool takes_staged = false;      // it was sent devices' memory, and has no link that reads such
   bool was_not_read = false;      // what it offered of such memory last could not be read here
   bool takes_moved = false;       // its link moves such memory itself, and was sent some

@@ -85,8 +85,8 @@ std::vector<int> visible_gpus(const std::string& visible, const std::vector<Driv
   return kept;
 }
 
-bool hides_all_gpus(const std::string& visible) {
-  const std::string first(text::trim(visible.substr(0, visible.find(','))));
+bool hides_all_gpus(std::string_view visible) {
+  const std::string_view first = text::trim(visible.substr(0, visible.find(',')));
   const auto number = text::parse_int(first);
   return number ? *number < 0 : !first.starts_with("GPU-") && !first.starts_with("MIG-");
 }
@@ -94,6 +94,7 @@ bool hides_all_gpus(const std::string& visible) {
 void keep_usable_gpus(Machine& machine, const GpuDriver& driver,
                       const std::optional<std::string>& visible) {
   machine.visible_gpus = visible.value_or("");
+  machine.hides_gpus = visible && hides_all_gpus(*visible);
   std::vector<DriverGpu> usable;
   std::copy_if(driver.gpus.begin(), driver.gpus.end(), std::back_inserter(usable),
                [](const DriverGpu& gpu) { return gpu.usable; });
@@ -103,10 +104,8 @@ void keep_usable_gpus(Machine& machine, const GpuDriver& driver,
           return device.kind == PciDevice::Kind::gpu && device.names.back() == gpu.bus;
         });
   };
-  const std::vector<int> seen = visible_gpus(machine.visible_gpus, usable);
-  machine.hides_gpus = visible && hides_all_gpus(*visible);
   std::vector<PciDevice> kept;
-  for (const int number : seen) {
+  for (const int number : visible_gpus(machine.visible_gpus, usable)) {
     const auto device = device_of(usable[static_cast<std::size_t>(number)]);
     if (device == machine.devices.end()) return;
     kept.push_back(*device);

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "topo/topo.h"
@@ -35,7 +36,7 @@ std::vector<int> visible_gpus(const std::string& visible, const std::vector<Driv
 
 // Whether CUDA_VISIBLE_DEVICES of that value hides every GPU, whichever there are: it is empty, or
 // begins with what names none ("-1", "NoDevFiles").
-bool hides_all_gpus(const std::string& visible);
+bool hides_all_gpus(std::string_view visible);
 
 // Takes away the GPUs that this process may not use, by the driver and by CUDA_VISIBLE_DEVICES, and
 // brings the others into its order: so are they numbered for programs, and called there. A driver

@@ -6,9 +6,10 @@ old ones would.
 """
 import os
 import pathlib
-import subprocess
 import sys
 import tempfile
+
+from configuring import check, configured, end
 
 GOOD_NVCC = """while [ "$1" != -o ]; do shift; done; : >"$2\""""
 NO_NVCC = "echo '#error -- unsupported GNU version!' >&2; exit 1"
@@ -25,24 +26,12 @@ def toolkit(folder, cuda=12000, nvcc=GOOD_NVCC, nccl=21400):
     return folder
 
 
-def configured(source, folder, *options):
-    words = ["meson", "setup", folder / f"build{len(options)}", source, "-Dtests=disabled", "-Dbenchmarks=disabled",
-             *options]
-    env = {**os.environ, "PATH": f"{folder}/bin:{os.environ['PATH']}"}
-    done = subprocess.run(words, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL, check=False,
-                          env=env)
-    return done.returncode, done.stdout + done.stderr
+def configured_beside(folder, *options):
+    return configured(sys.argv[1], folder / f"build{len(options)}", *options,
+                      env={**os.environ, "PATH": f"{folder}/bin:{os.environ['PATH']}"})
 
 
 def main():
-    problems = []
-
-    def check(what, good, said):
-        print(f"{'ok' if good else 'FAILED'} {what}")
-        if not good:
-            problems.append(what)
-            print(said)
-
     with tempfile.TemporaryDirectory(prefix="toolkit-") as temporary:
         top = pathlib.Path(temporary)
         for name, option, folder, leaves, why in (
@@ -52,17 +41,17 @@ def main():
                  "bin/nvcc cannot compile kernels (-arch=compute_75)"),
                 ("nccl.h", "nccl", toolkit(top / "nccl", nccl=21399), "NCCL is left out: ",
                  "include/nccl.h is older than NCCL 2.14")):
-            status, said = configured(sys.argv[1], folder)
+            status, said = configured_beside(folder)
             check(f"{name}: it is configured", status == 0, said)
             check(f"{name}: and says why", f"{leaves}{folder}/{why}" in said, said)
             check(f"{name}: with nvcc's words", name != "nvcc" or "unsupported GNU version!" in said, said)
-            status, said = configured(sys.argv[1], folder, f"-D{option}=enabled")
+            status, said = configured_beside(folder, f"-D{option}=enabled")
             check(f"-D{option}=enabled is an error that names it",
                   status != 0 and "ERROR: " in said and f"-D{option}=enabled: {folder}/{why}" in said, said)
-        status, said = configured(sys.argv[1], toolkit(top / "good"))
+        status, said = configured_beside(toolkit(top / "good"))
         check("what is new enough is taken",
               status == 0 and "GPU memory is left out" not in said and "NCCL is left out" not in said, said)
-    sys.exit(1 if problems else 0)
+    end()
 
 
 main()

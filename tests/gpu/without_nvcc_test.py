@@ -7,9 +7,10 @@ consists of is built, and run, by tests/gpu/meson.build.
 import os
 import pathlib
 import re
-import subprocess
 import sys
 import tempfile
+
+from configuring import check, configured, end
 
 SKIPPED = 77
 HIDE = r"""
@@ -24,31 +25,22 @@ def hidden():
     return " ".join(f"{folder}/nvcc" for folder in folders if os.path.exists(f"{folder}/nvcc"))
 
 
-def configured(source, build, *options):
+def configured_without(build, *options):
     no_program = build.with_name("no-program")  # others may have made /dev/null one (gcc -o /dev/null, by root)
     no_program.touch(mode=0o600)
-    words = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", HIDE, "sh", hidden(), str(no_program),
-             "meson", "setup", build, source, "-Dtests=disabled", "-Dbenchmarks=disabled", *options]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL, check=False)
-    said = done.stdout + done.stderr
-    if done.returncode == SKIPPED or (done.returncode == 1 and said.startswith("unshare: ")):
+    status, said = configured(sys.argv[1], build, *options,
+                              before=["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", HIDE, "sh", hidden(),
+                                      str(no_program)])
+    if status == SKIPPED or (status == 1 and said.startswith("unshare: ")):
         print(f"nvcc cannot be hidden here: {said}")
         sys.exit(SKIPPED)
-    return done.returncode, said
+    return status, said
 
 
 def main():
-    problems = []
-
-    def check(what, good, said):
-        print(f"{'ok' if good else 'FAILED'} {what}")
-        if not good:
-            problems.append(what)
-            print(said)
-
     with tempfile.TemporaryDirectory(prefix="nvcc-") as folder:
         build = pathlib.Path(folder) / "auto"
-        status, said = configured(sys.argv[1], build)
+        status, said = configured_without(build)
         check("it is configured", status == 0, said)
         check("it says why GPU memory is left out", "GPU memory is left out: there is no nvcc" in said, said)
         check("and NCCL", re.search("NCCL is left out: there is no CUDA: there is no nvcc", said), said)
@@ -56,9 +48,9 @@ def main():
         check("nothing of it is built", "device/absent.cc" in rules and "device/cuda/" not in rules
               and "nccl/absent.cc" in rules and ".ptx" not in rules, "")
         check("and tutti-info will say why", "not built: there is no nvcc" in rules.replace("$", ""), "")
-        status, said = configured(sys.argv[1], build.with_name("enabled"), "-Dcuda=enabled")
+        status, said = configured_without(build.with_name("enabled"), "-Dcuda=enabled")
         check("-Dcuda=enabled is an error that names it", status != 0 and re.search("ERROR: .*nvcc", said), said)
-    sys.exit(1 if problems else 0)
+    end()
 
 
 main()

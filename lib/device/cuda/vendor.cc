@@ -65,11 +65,9 @@ types::Device* Cuda::owner_of(const void* address, bool begins_call) {
 }
 
 int Cuda::chosen_device() {
-  CUcontext context = nullptr;
-  CUdevice device = -1;
   if (!is_found_ && !find_driver()) return -1;
-  if (driver_.cuCtxGetCurrent(&context) != CUDA_SUCCESS || context == nullptr) return -1;
-  return driver_.cuCtxGetDevice(&device) == CUDA_SUCCESS ? device : -1;
+  CUdevice device = -1;
+  return current_context(&device) != nullptr ? device : -1;
 }
 
 // A library that we cannot use counts as none that has devices.
@@ -184,15 +182,21 @@ types::Device* Cuda::refuse(const void* address, int ordinal, const std::string&
   return &unusable_;
 }
 
+// The caller's, and of which GPU; null: it has none.
+CUcontext Cuda::current_context(CUdevice* ordinal) const {
+  CUcontext context = nullptr;
+  const bool is_there = driver_.cuCtxGetCurrent(&context) == CUDA_SUCCESS && context != nullptr &&
+                        driver_.cuCtxGetDevice(ordinal) == CUDA_SUCCESS;
+  return is_there ? context : nullptr;
+}
+
 // Memory of a pool and memory mapped by address belong to a GPU: the caller's context there, if it
 // has one, else the one that all libraries share.
 CUcontext Cuda::context_of(const Pointer& pointer, bool* is_primary, std::string* why) const {
   if (pointer.context != nullptr) return pointer.context;
-  CUcontext context = nullptr;
   CUdevice current = -1;
-  if (driver_.cuCtxGetCurrent(&context) == CUDA_SUCCESS && context != nullptr &&
-      driver_.cuCtxGetDevice(&current) == CUDA_SUCCESS && current == pointer.ordinal)
-    return context;
+  CUcontext context = current_context(&current);
+  if (context != nullptr && current == pointer.ordinal) return context;
   const CUresult said = driver_.cuDevicePrimaryCtxRetain(&context, pointer.ordinal);
   *is_primary = said == CUDA_SUCCESS;
   if (*is_primary) return context;

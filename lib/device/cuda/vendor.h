@@ -48,6 +48,7 @@ class Cuda final : public types::Vendor {
   void prepare_active();
   void warn_of_queues(Gpu& gpu);
   void bury();
+  CUcontext current_context(CUdevice* ordinal) const;
   CUcontext context_of(const Pointer& pointer, bool* is_primary, std::string* why) const;
 
   const Heap heap_;

@@ -15,9 +15,8 @@
 //                                  take turns on one
 //   STANDIN_CUDA_MEMORY=1073741824 bytes of each GPU; STANDIN_CUDA_PINNED: of pinned memory
 //   STANDIN_CUDA_IPC=0             handles of other processes cannot be opened, as in containers
-//   STANDIN_CUDA_PEERS=0           no GPU reaches another one's memory; =0-1,2-3: these pairs do,
-//   as
-//                                  the machine counts them
+//   STANDIN_CUDA_PEERS=0           no GPU reaches another one's memory; =0-1,2-3: only these do,
+//                                  as the machine counts them
 //   STANDIN_CUDA_FAIL=cuMemcpyAsync:5:719   the fifth call of it and all later ones give this
 //                                  error (:719:once: no other); of those that break a context (such
 //                                  as 719) CUDA says that the process is lost: every call gives
@@ -51,8 +50,8 @@ struct Allocation {
   CUcontext context = nullptr;
   unsigned long long id = 0;
   bool is_live = true;
-  std::uint64_t open_to =
-      0;  // the GPUs that may touch it, a bit each; of a pool its own word holds
+  // The GPUs that may touch it, a bit each; what is of a pool goes by the pool's.
+  std::uint64_t open_to = 0;
   // Of another process's memory: where this process's GPU finds it, its mapping, how often opened.
   std::byte* open = nullptr;
   std::size_t mapped = 0;

@@ -1,50 +1,37 @@
 // Clone, bind, exec. The child shares the daemon's memory and descriptors until its exec: nothing
-// is copied, so that a thousand ranks start as fast each as two. It makes only async-signal-safe
-// calls and changes nothing of the daemon's: everything that needs memory is made before, and its
-// first deed is a table of descriptors of its own, without those of the other ranks. It dies with
-// the daemon (parent-death signal) and leads a process group of its own, so that a signal reaches
-// what it starts, too.
+// is copied, so that a thousand ranks start as fast each as two. What it does is in child.cc; all
+// that it reads is made here, before.
 //
 // Several children are on their way at a time, each from a launch pad: its stack, and what it
 // reads. The kernel clears a word of the pad when the child leaves our memory. (To wait for each,
 // as vfork does, let the first of two ranks run to its end before the second began: the daemon was
-// woken on the processor that the child had just taken.) Errno is one word for all of them: only
-// the text of a failure could suffer, when two fail in the same instant.
+// woken on the processor that the child had just taken.)
 #include "daemon/launch.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <sched.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <climits>
 #include <csignal>
 #include <cstring>
-#include <iterator>
 
 #include "base/environment.h"
 #include "base/shortage.h"
+#include "daemon/child.h"
 #include "daemon/processes.h"
 #include "daemon/pty.h"
-#include "topo/topo.h"
 
 namespace tutti::launch::daemon {
 namespace {
-
-// A sanitizer's child must not run on the memory of its parent.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSharesMemory = false;
-#else
-constexpr bool kSharesMemory = true;
-#endif
 
 // The daemon's ends of the pipes lie above this; the low numbers are those that a child takes.
 constexpr int kOwnEnds = 1024;
@@ -83,87 +70,6 @@ class SharedWithChild {
   void* at_;
 };
 
-// All that the child needs, as plain pointers.
-struct Child {
-  const char* path;
-  const char* directory;
-  char* const* argv;
-  char* const* shell_argv;  // /bin/sh, the path, and what follows argv[0]
-  char* const* environment;
-  int stdio[3];
-  int segment, control, server;
-  RankFds as;
-  volatile int* error;
-  pid_t daemon;
-  const std::vector<int>* cpus;
-  unsigned long memory_nodes[16];  // bits; all 0: not bound
-  const rlimit* open_files;
-  bool by_shell;
-  bool on_pty;
-};
-
-[[noreturn]] void give_up(const Child& child, int error) {
-  *child.error = error;
-  ::_exit(127);
-}
-
-// From here on what happens to descriptors is the child's own matter.
-void own_descriptors(const Child& child) {
-  if (!kSharesMemory) return;
-  const int last = std::max(
-      {child.stdio[0], child.stdio[1], child.stdio[2], child.segment, child.control, child.server});
-  constexpr unsigned kUnshare = 2;  // CLOSE_RANGE_UNSHARE: the others are not even copied
-  if (::syscall(SYS_close_range, static_cast<unsigned>(last) + 1, ~0U, kUnshare) == 0) return;
-  if (::unshare(CLONE_FILES) != 0) give_up(child, errno);
-}
-
-// prun passes these signals on, so a rank must hear them even when the shell that started prun
-// in the background made it ignore them.
-void restore_signals() {
-  for (const int signal : {SIGPIPE, SIGXFSZ, SIGINT, SIGQUIT, SIGTERM})
-    std::signal(signal, SIG_DFL);
-  sigset_t none;
-  ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
-}
-
-// A kernel without the call, or a node that is not there, leaves the memory unbound.
-void bind_memory(const Child& child) {
-  constexpr int kBind = 2;  // MPOL_BIND
-  const bool any = std::any_of(std::begin(child.memory_nodes), std::end(child.memory_nodes),
-                               [](unsigned long bits) { return bits != 0; });
-  if (any)
-    ::syscall(SYS_set_mempolicy, kBind, child.memory_nodes, sizeof child.memory_nodes * CHAR_BIT);
-}
-
-[[noreturn]] void become_rank(const Child& child) {
-  own_descriptors(child);
-  // Who has a terminal leads a session: its foreground group hears what control-C sends.
-  if (!child.on_pty)
-    ::setpgid(0, 0);
-  else if (::setsid() < 0 || ::ioctl(child.stdio[0], TIOCSCTTY, 0) != 0)
-    give_up(child, errno);
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != child.daemon) ::_exit(127);  // it died before the line above
-  for (int i = 0; i < 3; ++i)
-    if (::dup2(child.stdio[i], i) < 0) give_up(child, errno);
-  if (::dup2(child.segment, child.as.segment) < 0 || ::dup2(child.control, child.as.control) < 0)
-    give_up(child, errno);
-  if (child.server >= 0 && ::dup2(child.server, child.as.server) < 0) give_up(child, errno);
-  ::setrlimit(RLIMIT_NOFILE, child.open_files);
-  if (::chdir(child.directory) != 0) give_up(child, errno);
-  if (!child.cpus->empty() && !topo::bind_self(*child.cpus)) give_up(child, EINVAL);
-  bind_memory(child);
-  restore_signals();
-  ::execve(child.path, child.argv, child.environment);
-  if (errno == ENOEXEC && child.by_shell) {
-    // A script without its first line: the shell runs it, as everywhere.
-    ::execve(child.shell_argv[0], child.shell_argv, child.environment);
-    errno = ENOEXEC;
-  }
-  give_up(child, errno);
-}
-
 struct Pipe {
   UniqueFd read, write;
 };
@@ -199,6 +105,16 @@ Result<void> no_descriptors() {
 
 int run_child(void* child) {
   become_rank(*static_cast<const Child*>(child));
+}
+
+// Bit `number` of the mask; false: it has none.
+template <std::size_t kWords>
+bool set_bit(std::array<unsigned long, kWords>& mask, int number) {
+  constexpr std::size_t kBits = sizeof(unsigned long) * CHAR_BIT;
+  const auto bit = static_cast<std::size_t>(number);
+  if (number < 0 || bit >= kWords * kBits) return false;
+  mask[bit / kBits] |= 1UL << (bit % kBits);
+  return true;
 }
 
 pid_t clone_child(Child& child, const SharedWithChild& shared) {
@@ -335,16 +251,15 @@ void RankStarter::fill(LaunchPad& pad, const RankProcess& rank) const {
                start.as,
                pad.shared.error(),
                ::getpid(),
-               &rank.part.cpus,
+               {},
                {},
                &start.open_files,
                start.by_shell,
-               rank.part.on_pty};
-  for (const int node : rank.part.nodes) {
-    constexpr int kBits = sizeof(unsigned long) * CHAR_BIT;
-    if (node >= 0 && node < 16 * kBits)
-      pad.child.memory_nodes[node / kBits] |= 1UL << (node % kBits);
-  }
+               rank.part.on_pty,
+               false,
+               false};
+  for (const int cpu : rank.part.cpus) pad.child.binds |= set_bit(pad.child.processors, cpu);
+  for (const int node : rank.part.nodes) pad.child.binds_memory |= set_bit(pad.child.memory, node);
 }
 
 }  // namespace tutti::launch::daemon

@@ -10,16 +10,6 @@ namespace {
 // What fits in fewer lines is as quick there; a cell costs a line more.
 constexpr std::size_t kLeastInCell = kInlineBytes + 2 * kCacheLine + 1;
 
-// Of a longer frame the parts are copied out by registers; of others memcpy is quicker.
-constexpr std::size_t kMidFrame = 128 << 10;
-
-void copy_out(std::byte* to, const std::byte* from, std::size_t bytes, std::size_t frame) {
-  if (frame <= kMidFrame)
-    std::memcpy(to, from, bytes);
-  else
-    register_copy(to, from, bytes);
-}
-
 }  // namespace
 
 bool Writer::write_longer(const FrameView& frame) {
@@ -56,6 +46,7 @@ void Writer::write_beside(const FrameHeader& header, std::span<const std::byte> 
     if (at == 0) {
       line.ring.at = place.at;
       line.ring.end = units_written_;
+      line.ring.stores = way.stores;
       line.ring.timed = way.told();
     }
     // release: pairs with the acquire in take_part.
@@ -170,7 +161,8 @@ void Reader::begin_long(Sink& sink, const LaneLine& line) {
 }
 
 // Copies what is there of a long frame to where the sink wants it. A sink that wants it nowhere
-// gets it from the ring, when all is there.
+// gets it from the ring, when all is there. While the writer goes on in the ring by `rep movsb` it
+// is copied by registers (record 0067); in a cell it writes no further.
 Reader::Got Reader::take_part(const LaneLine& line) {
   // acquire: pairs with the release in write_beside.
   const std::uint32_t shown = std::min(line.ring.shown.load(std::memory_order_acquire), length_);
@@ -180,7 +172,10 @@ Reader::Got Reader::take_part(const LaneLine& line) {
   const std::uint32_t timed = line.ring.timed;
   const bool is_timed = timed < kStoreKinds;
   const std::int64_t began = is_timed ? now_ns() : 0;
-  copy_out(into_ + taken_, at_ + taken_, shown - taken_, length_);
+  if (is_in_cell_ || line.ring.stores == Stores::streaming)
+    std::memcpy(into_ + taken_, at_ + taken_, shown - taken_);
+  else
+    register_copy(into_ + taken_, at_ + taken_, shown - taken_);
   if (is_timed) counters_->paces.took(length_, shown - taken_, timed, now_ns() - began);
   taken_ = shown;
   return shown == length_ ? Got::frame : Got::part;

@@ -30,8 +30,8 @@ struct alignas(kCacheLine) LaneLine {
     struct {
       std::uint32_t at;   // of the payload in the ring, in units; or kInCell and which
       std::uint32_t end;  // value of the writer's unit counter behind this frame
-      // How it was written, where the reader is to time its copy (base/pace.h); kUntimed: it is
-      // not.
+      Stores stores;      // how it was written
+      // The same, where the reader is to time its copy (base/pace.h); kUntimed: it is not.
       std::uint32_t timed;
       // Bytes of a long frame that are there. release by the writer, acquire by the reader.
       std::atomic<std::uint32_t> shown;

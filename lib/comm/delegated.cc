@@ -102,69 +102,9 @@ void say_blocks(const Communicator& comm, const CollCall& call, delegate::TeamCa
   to.block /= comm.size();
 }
 
-// What a reduction does not use may be anything: nobody asks whose memory it is.
-void drop_unused(const Communicator& comm, delegate::TeamCall& said) {
-  if (!is_told(comm, said)) said.recv = nullptr;
-  if (said.block == 0) said.send = nullptr;
-}
-
 bool is_usable(const types::Device* device) {
   return device == nullptr || device->is_usable();
 }
-
-// A reduction's vectors in host memory, where the team folds. Movement needs none: the team packs
-// and unpacks. Whose memory a vector is, is asked once.
-class HostVectors {
- public:
-  HostVectors(const Communicator& comm, const delegate::TeamCall& said)
-      : pool_(comm.runtime().scratch) {
-    const types::Devices& devices = comm.runtime().devices;
-    given_ = devices.whole(said.send, said.given(), *said.type);
-    if (!is_told(comm, said)) return;
-    into_ = types::Buffer::whole(said.recv, said.count, *said.type);
-    const bool is_asked = said.recv == said.send && given_.bytes > 0;
-    into_.device =
-        is_asked ? given_.device : devices.whole(said.recv, said.count, *said.type).device;
-  }
-  HostVectors(const HostVectors&) = delete;
-  HostVectors& operator=(const HostVectors&) = delete;
-  ~HostVectors() {
-    pool_.give(std::move(send_));
-    pool_.give(std::move(recv_));
-  }
-  bool are_usable() const { return is_usable(given_.device) && is_usable(into_.device); }
-  // The call in host memory.
-  void bring(delegate::TeamCall& said) {
-    const bool is_in_place = said.send == said.recv;
-    const auto whole = [&said](const void* data, Count count) {
-      return types::Buffer::whole(const_cast<void*>(data), count, *said.type);
-    };
-    if (given_.device != nullptr) {
-      void* const here = engine::take_elements(pool_, said.given(), *said.type, send_);
-      types::copy(given_, whole(here, said.given()));
-      said.send = here;
-      failure_ = types::failure_of(given_.device);
-      if (failure_ != Code::ok) said.fingerprint = delegate::kHasNothing;
-    }
-    if (into_.device == nullptr) return;
-    said.recv = is_in_place ? const_cast<void*>(said.send)
-                            : engine::take_elements(pool_, said.count, *said.type, recv_);
-    from_ = whole(said.recv, said.count);
-  }
-  // What the call ends with.
-  Code end(Code code) {
-    if (code != Code::ok || failure_ != Code::ok) return code != Code::ok ? code : failure_;
-    if (from_.bytes > 0) types::copy(from_, into_);
-    return types::failure_of(into_.device);
-  }
-
- private:
-  engine::ScratchPool& pool_;
-  engine::ScratchPool::Piece send_, recv_;
-  types::Buffer given_;        // what is copied here
-  Code failure_ = Code::ok;    // of that: there is nothing to give, which the others are told
-  types::Buffer from_, into_;  // the result, here and where it belongs
-};
 
 bool is_usable(const delegate::BlockList& blocks) {
   for (int member = 0; member < static_cast<int>(blocks.counts.size()); ++member)
@@ -177,31 +117,8 @@ bool is_usable(const delegate::TeamCall& said) {
          (said.uneven == nullptr || (is_usable(said.uneven->from) && is_usable(said.uneven->into)));
 }
 
-// A member whose buffers lie in a GPU's memory, or in memory that cannot be used, takes part like
-// all others: the team would wait for ever for one that stays away.
-Code end_among_devices(Communicator& comm, bool is_good, Code code) {
-  if (is_good || code == Code::proc_aborted) return code;
-  comm.runtime().reason = {"a buffer lies in memory that cannot be used; see the line above"};
-  return Code::buffer;
-}
-
-Code reduce_among_devices(Communicator& comm, delegate::TeamCall& said) {
-  drop_unused(comm, said);
-  const auto vectors =
-      take_to_join(comm, [&] { return std::make_unique<HostVectors>(comm, said); });
-  const bool is_good = vectors->are_usable();
-  if (!is_good) said.fingerprint = delegate::kHasNothing;
-  try {
-    vectors->bring(said);
-  } catch (const std::bad_alloc&) {  // the others are told
-    comm.state().team->cancel(Code::no_mem);
-    throw;
-  }
-  return end_among_devices(comm, is_good, vectors->end(comm.state().team->run(said)));
-}
-
 [[gnu::noinline]] Code run_among_devices(Communicator& comm, delegate::TeamCall& said) {
-  if (said.op != nullptr) return reduce_among_devices(comm, said);
+  if (said.op != nullptr) return reduce_by_parts(comm, said);
   const bool is_good = take_to_join(comm, [&] { return is_usable(said); });
   if (!is_good) said.fingerprint = delegate::kHasNothing;
   return end_among_devices(comm, is_good, comm.state().team->run(said));
@@ -236,8 +153,11 @@ Code reduce_among_devices(Communicator& comm, delegate::TeamCall& said) {
     choice = *made;
   }
   if (choice->algorithm != nullptr) return run_schedule(comm, call, choice);
-  if (state.may_have_gpus) [[unlikely]]
+  bool among_devices = !comm.runtime().devices.is_empty();
+  if (state.may_have_gpus) [[unlikely]] {
     if (const auto code = run_past_team(comm, call, said)) return *code;
+    among_devices = among_devices || goes_by_parts(comm, said);
+  }
   const bool is_widened = call.said_type != nullptr;
   remember(comm, Communicator::State::Kind::blocking, {said.fingerprint, 0, said.root},
            is_widened ? call.said_count * call.said_type->size() : said.block);
@@ -251,7 +171,7 @@ Code reduce_among_devices(Communicator& comm, delegate::TeamCall& said) {
     }
     said.fingerprint = delegate::kHasNothing;
   }
-  if (!comm.runtime().devices.is_empty()) [[unlikely]]
+  if (among_devices) [[unlikely]]
     return run_among_devices(comm, said);
   return state.team->run(said);
 }
@@ -275,6 +195,12 @@ Code reduce_among_devices(Communicator& comm, delegate::TeamCall& said) {
 }
 
 }  // namespace
+
+Code end_among_devices(Communicator& comm, bool is_good, Code code) {
+  if (is_good || code == Code::proc_aborted) return code;
+  comm.runtime().reason = {"a buffer lies in memory that cannot be used; see the line above"};
+  return Code::buffer;
+}
 
 bool is_told(const Communicator& comm, const delegate::TeamCall& said) {
   if (said.count == 0) return false;

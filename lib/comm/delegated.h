@@ -14,6 +14,9 @@ inline Code run_said(Communicator& comm, const CollCall& call) {
   return has_delegate ? run_inside(comm, call) : run_schedule(comm, call, nullptr);
 }
 
+// How a call has ended of a member that takes part like all others, as the team would wait for
+// ever for one that stays away; not `is_good`: one whose buffers lie in memory that cannot be used.
+Code end_among_devices(Communicator& comm, bool is_good, Code code);
 // Whether this member is told a reduction's result.
 bool is_told(const Communicator& comm, const delegate::TeamCall& said);
 

@@ -115,6 +115,7 @@ OTHER_WAYS = [
     Run("packed staged", env=STAGED),
     Run("scratch staged", (2, 4), env=STAGED | NEVER),
     Run("widened staged", (3,), env=STAGED | NEVER),
+    Run("by_parts right", (2, 3), env=STAGED | NEVER | {"TUTTI_ALLREDUCE": "shm"}),
     Run("drawn staged", env=STAGED),
     Run("messages between hosts", (4,), prun=TWO_HOSTS),
     Run("collectives between hosts", (4,), prun=TWO_HOSTS),

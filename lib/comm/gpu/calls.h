@@ -100,6 +100,11 @@ constexpr bool is_long(Count bytes) {
 Result<bool> goes_past_team(Communicator& comm, const CollCall& call,
                             const delegate::TeamCall& said);
 
+// gpu/by_parts.cc: reductions by that team, wherever the vectors lie.
+// Whether its vectors are so long that all members must go this way.
+bool goes_by_parts(const Communicator& comm, const delegate::TeamCall& said);
+Code reduce_by_parts(Communicator& comm, delegate::TeamCall& said);
+
 // gpu/translate.cc
 // The call in the library's words, where that may serve it at all: all members answer alike.
 bool say_to_gpus(const Communicator& comm, const CollCall& call, delegate::GpuCall& said);

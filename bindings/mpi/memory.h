@@ -1,8 +1,6 @@
 // memory: buffers that a call moves itself, with whose memory they are (types::Device).
 #pragma once
 
-#include <exception>
-
 #include "mpi/process.h"
 
 namespace tutti::mpi {
@@ -19,22 +17,9 @@ inline types::Buffer bytes_at(const void* data, Count bytes) {
   return plain;
 }
 
-// Waits for a device's work; other threads' calls go on meanwhile. What is thrown there leaves here
-// when the work is done: until then the device reads and writes memory that may be our caller's.
+// Waits for a device's work; other threads' calls go on meanwhile.
 inline Code end_work(p2p::Pending* work) {
-  p2p::Endpoint& endpoint = process.world->endpoint();
-  std::exception_ptr thrown;
-  while (!work->done) {
-    try {
-      endpoint.wait(work);
-    } catch (...) {
-      thrown = std::current_exception();
-    }
-  }
-  const Code code = work->status.code;
-  endpoint.release(work);
-  if (thrown) std::rethrow_exception(thrown);
-  return code;
+  return process.world->endpoint().end(work);
 }
 // Copies a whole message, the shorter of both.
 inline Code copy_message(const types::Buffer& from, const types::Buffer& into) {

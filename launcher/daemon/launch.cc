@@ -258,7 +258,8 @@ void RankStarter::fill(LaunchPad& pad, const RankProcess& rank) const {
                rank.part.on_pty,
                false,
                false};
-  for (const int cpu : rank.part.cpus) pad.child.binds |= set_bit(pad.child.processors, cpu);
+  pad.child.binds = !rank.part.cpus.empty();  // to none that there is: the kernel refuses that
+  for (const int cpu : rank.part.cpus) set_bit(pad.child.processors, cpu);
   for (const int node : rank.part.nodes) pad.child.binds_memory |= set_bit(pad.child.memory, node);
 }
 

@@ -1,10 +1,11 @@
 // From user calls to the delegate's words, and which of the two ways down they go.
 #include "comm/delegated.h"
 
+#include <algorithm>
 #include <new>
 #include <numeric>
-#include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/blank.h"
 #include "comm/agree.h"
@@ -117,26 +118,39 @@ bool is_usable(const delegate::TeamCall& said) {
          (said.uneven == nullptr || (is_usable(said.uneven->from) && is_usable(said.uneven->into)));
 }
 
-[[gnu::noinline]] Code run_among_devices(Communicator& comm, delegate::TeamCall& said) {
-  if (said.op != nullptr) return reduce_by_parts(comm, said);
-  const bool is_good = take_to_join(comm, [&] { return is_usable(said); });
+// What moves of devices' memory is packed and unpacked by who waits on the spot, and has all others
+// wait: so what its caller gave the devices before has ended then.
+void await_callers(Communicator& comm, const delegate::TeamCall& said) {
+  std::vector<types::Device*> waited;
+  const auto await = [&](types::Device* device) {
+    if (device == nullptr || !device->is_usable() || std::ranges::count(waited, device) > 0) return;
+    waited.push_back(device);
+    comm.runtime().endpoint.end(comm.runtime().endpoint.await_caller(*device));
+  };
+  await(said.from.device);
+  await(said.into.device);
+  if (said.uneven == nullptr) return;
+  for (const delegate::BlockList* const side : {&said.uneven->from, &said.uneven->into})
+    for (int member = 0; member < static_cast<int>(side->counts.size()); ++member)
+      await(side->of(member).device);
+}
+
+[[gnu::noinline]] Code run_among_devices(Communicator& comm, delegate::TeamCall& said,
+                                         bool by_parts) {
+  if (said.op != nullptr) return reduce_by_parts(comm, said, by_parts);
+  const bool is_good = take_to_join(comm, [&] {
+    await_callers(comm, said);
+    return is_usable(said);
+  });
   if (!is_good) said.fingerprint = delegate::kHasNothing;
   return end_among_devices(comm, is_good, comm.state().team->run(said));
 }
 
-// From GPU to GPU, where members agree on that. Nothing: by the team.
-[[gnu::noinline, gnu::cold]] std::optional<Code> run_past_team(Communicator& comm,
-                                                               const CollCall& call,
-                                                               const delegate::TeamCall& said) {
-  const auto goes = goes_past_team(comm, call, said);
-  if (goes && !*goes) return std::nullopt;
-  const auto choice =
-      goes ? take_to_join(
-                 comm,
-                 [&] { return choice_for(comm, shape_of(comm, call), Among::schedules_on_gpus); })
-           : tl::unexpected<Error>(goes.error());
-  if (choice) return run_schedule(comm, call, *choice);
-  return explain_failure(comm, choice.error());
+// From GPU to GPU.
+[[gnu::noinline, gnu::cold]] Code run_past_team(Communicator& comm, const CollCall& call) {
+  const auto choice = take_to_join(
+      comm, [&] { return choice_for(comm, shape_of(comm, call), Among::schedules_on_gpus); });
+  return choice ? run_schedule(comm, call, *choice) : explain_failure(comm, choice.error());
 }
 
 // By the team where the model says so.
@@ -153,10 +167,12 @@ bool is_usable(const delegate::TeamCall& said) {
     choice = *made;
   }
   if (choice->algorithm != nullptr) return run_schedule(comm, call, choice);
-  bool among_devices = !comm.runtime().devices.is_empty();
+  bool by_parts = false;
   if (state.may_have_gpus) [[unlikely]] {
-    if (const auto code = run_past_team(comm, call, said)) return *code;
-    among_devices = among_devices || goes_by_parts(comm, said);
+    const auto way = way_inside_host(comm, call, said);
+    if (!way) return explain_failure(comm, way.error());
+    if (*way == InsideHost::past_team) return run_past_team(comm, call);
+    by_parts = *way == InsideHost::by_parts && said.op != nullptr;
   }
   const bool is_widened = call.said_type != nullptr;
   remember(comm, Communicator::State::Kind::blocking, {said.fingerprint, 0, said.root},
@@ -171,8 +187,8 @@ bool is_usable(const delegate::TeamCall& said) {
     }
     said.fingerprint = delegate::kHasNothing;
   }
-  if (among_devices) [[unlikely]]
-    return run_among_devices(comm, said);
+  if (by_parts || !comm.runtime().devices.is_empty()) [[unlikely]]
+    return run_among_devices(comm, said, by_parts);
   return state.team->run(said);
 }
 

@@ -145,6 +145,7 @@ class Team {
   // Ends the calls that are not over, and all later ones, with this code; the other members' too,
   // as they come to wait for us.
   virtual void cancel(Code code) = 0;
+  virtual bool is_broken() const = 0;
 
  protected:
   explicit Team(const Waiting& waiting) : waiting_(waiting) {}

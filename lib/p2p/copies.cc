@@ -245,6 +245,14 @@ Pending* Core::fold(const types::Fold& fold) {
   return transfer;
 }
 
+Pending* Core::await_caller(types::Device& device) {
+  types::Buffer nothing;
+  nothing.device = &device;
+  Transfer* const transfer = begin_work(nothing, nothing);
+  device.await_caller(take_work(transfer, Bounce::Use::work));
+  return transfer;
+}
+
 // Blocks of ours are not freed under a device's hands.
 void Core::await_copies() {
   wait_until([this] {

@@ -17,7 +17,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -60,6 +59,7 @@ class Core final : public transport::Sink {
   types::Devices& devices() { return devices_; }
   Pending* copy(const types::Buffer& from, const types::Buffer& into);
   Pending* fold(const types::Fold& fold);
+  Pending* await_caller(types::Device& device);
   Partitioned* send_partitioned(int peer, const Envelope& envelope,
                                 const Partitioned::Shape& shape);
   Partitioned* recv_partitioned(int peer, const Envelope& envelope,

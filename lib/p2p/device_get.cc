@@ -159,9 +159,11 @@ bool Core::start_device_get(PeerState& peer, Transfer* transfer) {
   transfer->source_memory.reset();
   transfer->packed = 0;
   DeviceReads::end_judged(peer, transfer, false);
-  if (log::explains())
-    log::explain("message from rank " + std::to_string(peer.rank) +
-                 " comes through host memory: " + begun.error().text);
+  if (log::explains() && peer.why_not_read != begun.error().text) {
+    peer.why_not_read = begun.error().text;
+    log::explain("messages from rank " + std::to_string(peer.rank) +
+                 " come through host memory: " + peer.why_not_read);
+  }
   return false;
 }
 

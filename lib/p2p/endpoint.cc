@@ -1,4 +1,6 @@
 // Endpoint: each call is the core's of the same name.
+#include <exception>
+
 #include "p2p/core.h"
 
 namespace tutti::p2p {
@@ -78,6 +80,23 @@ Pending* Endpoint::copy(const types::Buffer& from, const types::Buffer& into) {
   return core_->copy(from, into);
 }
 
+Pending* Endpoint::await_caller(types::Device& device) {
+  return core_->await_caller(device);
+}
+Code Endpoint::end(Pending* work) {
+  std::exception_ptr thrown;
+  while (!work->done) {
+    try {
+      core_->wait(work);
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+  }
+  const Code code = work->status.code;
+  core_->release(work);
+  if (thrown) std::rethrow_exception(thrown);
+  return code;
+}
 Pending* Endpoint::fold(const types::Fold& fold) {
   return core_->fold(fold);
 }

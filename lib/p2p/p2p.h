@@ -179,6 +179,11 @@ class Endpoint {
   // Work of which some memory is a device's, as a request: it may end later.
   Pending* copy(const types::Buffer& from, const types::Buffer& into);
   Pending* fold(const types::Fold& fold);
+  // Done when what its caller gave the device before its latest call has ended.
+  Pending* await_caller(types::Device& device);
+  // Waits for such work, and releases it; its code. What is thrown meanwhile leaves here when the
+  // work is done: until then the device reads and writes memory that may be the caller's.
+  Code end(Pending* work);
 
   // Sides of one (context, source, tag) meet in the order they are made. No wildcards.
   Partitioned* send_partitioned(int peer, const Envelope& envelope,

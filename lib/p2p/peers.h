@@ -74,6 +74,7 @@ struct PeerState {
   bool was_not_read = false;      // what it offered of such memory last could not be read here
   bool takes_moved = false;       // its link moves such memory itself, and was sent some
   std::string why_staged;         // why it cannot read ours; empty: it was not tried, or can
+  std::string why_not_read;       // what was said last of why we do not read its memory
   std::unique_ptr<Ways> ways;     // of its long messages; made with the first that has two
   std::unique_ptr<Ways> device_ways;  // of those that it offers out of a device's memory
   Unasked unasked;                    // messages of ours, out of such memory

@@ -28,7 +28,7 @@
 
 namespace tutti::wireup {
 
-inline constexpr std::uint32_t kSegmentVersion = 16;
+inline constexpr std::uint32_t kSegmentVersion = 17;
 inline constexpr std::size_t kAddressBytes = 228;
 inline constexpr std::size_t kHostNameBytes = 64;
 

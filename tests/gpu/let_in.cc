@@ -1,6 +1,9 @@
 // A thread is in a call that waits for what its default stream holds; that goes on when another
-// thread has made calls.
+// thread has made calls. With two ranks: what it holds goes on when a message has come that was
+// asked for before; nobody else makes calls.
+#include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <functional>
 #include <thread>
 
@@ -64,11 +67,81 @@ void all(MPI_Comm comm) {
   CHECK(into.get() == std::vector<int>(kCount, 2));
 }
 
+// Rank 0's stream stands still until its message is there; the other rank has sent that before.
+void behind_message(const char* name, const std::function<void()>& call) {
+  constexpr int kSent = 7;
+  if (rank == 1) {
+    const int word = kSent;
+    MPI_Send(&word, 1, MPI_INT, 0, 4, MPI_COMM_WORLD);
+    return call();
+  }
+  int word = 0;
+  MPI_Request request;
+  tutti::test::Held held;
+  MPI_Irecv(&word, 1, MPI_INT, 1, 4, MPI_COMM_WORLD, &request);
+  CU(held.put());
+  std::thread lets_go([&] {
+    while (std::atomic_ref(word).load() != kSent)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    held.let_go();
+  });
+  call();
+  lets_go.join();
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  CHECK(word == kSent);
+  if (word != kSent) std::fprintf(stderr, "%s\n", name);
+}
+
+void collectives(int count) {
+  const auto all = static_cast<std::size_t>(2 * count);
+  const Vector<int> from(std::vector<int>(all, rank + 1), Kind::device);
+  Vector<int> into(std::vector<int>(all), Kind::device);
+  const MPI_Comm world = MPI_COMM_WORLD;
+  const auto are = [&](int wanted, int elements) {
+    std::vector<int> got = into.get();
+    got.resize(static_cast<std::size_t>(elements));
+    return got == std::vector<int>(got.size(), wanted);
+  };
+  const int *const send = from.data(), counts[] = {count, count}, places[] = {0, count};
+  int* const recv = into.data();
+  CU(cuCtxSynchronize());
+  behind_message("allreduce", [&] { MPI_Allreduce(send, recv, count, MPI_INT, MPI_SUM, world); });
+  CHECK(are(3, count));
+  behind_message("reduce", [&] { MPI_Reduce(send, recv, count, MPI_INT, MPI_MAX, 0, world); });
+  CHECK(rank == 1 || are(2, count));
+  behind_message("scan", [&] { MPI_Scan(send, recv, count, MPI_INT, MPI_SUM, world); });
+  CHECK(are(rank == 0 ? 1 : 3, count));
+  behind_message("reduce_scatter_block",
+                 [&] { MPI_Reduce_scatter_block(send, recv, count, MPI_INT, MPI_PROD, world); });
+  CHECK(are(2, count));
+  behind_message("bcast", [&] { MPI_Bcast(recv, count, MPI_INT, 1, world); });
+  CHECK(are(2, count));
+  behind_message("allgather",
+                 [&] { MPI_Allgather(send, count, MPI_INT, recv, count, MPI_INT, world); });
+  behind_message("alltoall",
+                 [&] { MPI_Alltoall(send, count, MPI_INT, recv, count, MPI_INT, world); });
+  behind_message("allgatherv", [&] {
+    MPI_Allgatherv(send, count, MPI_INT, recv, counts, places, MPI_INT, world);
+  });
+  behind_message("alltoallv", [&] {
+    MPI_Alltoallv(send, counts, places, MPI_INT, recv, counts, places, MPI_INT, world);
+  });
+  behind_message("gather",
+                 [&] { MPI_Gather(send, count, MPI_INT, recv, count, MPI_INT, 1, world); });
+  behind_message("scatter",
+                 [&] { MPI_Scatter(send, count, MPI_INT, recv, count, MPI_INT, 0, world); });
+  CHECK(are(1, count));
+}
+
 }  // namespace
 
 int main() {
   begin(MPI_THREAD_MULTIPLE);
   gpu::begin();
+  if (size == 2) {
+    for (const int count : {1, kCount, 100 * kCount}) collectives(count);
+    return done();
+  }
   MPI_Comm comm;
   MPI_Comm_dup(MPI_COMM_SELF, &comm);
   std::vector<char> room(1 << 20);

@@ -3,18 +3,17 @@
 //
 // A long vector goes a part at a time: the next part comes to host memory, and the result before it
 // goes from there, while the team folds. So no more than two parts each way are there at once.
-// Where its vector lies only a member knows: all of them go by parts, of the same elements.
+// Where its vector lies only a member knows: all of them go by parts, of the same elements. A part
+// of a reduce-scatter has a piece of each member's block, so that all members fold in each.
 //
-// A member whose memory cannot be used, or whose GPU fails, takes part all the same: the team would
-// wait for it for ever. (A team that is broken refuses what is left at once.)
+// A member whose memory cannot be used, or whose GPU fails, takes part to the end: the team would
+// wait for it for ever. Copies are waited for with the gate free, while messages move.
 #include <algorithm>
 #include <array>
 #include <memory>
-#include <new>
 #include <utility>
 #include <vector>
 
-#include "base/backoff.h"
 #include "comm/delegated.h"
 #include "comm/gpu/calls.h"
 #include "comm/scheduled.h"
@@ -33,50 +32,17 @@ struct Range {
   Count count() const { return end - begin; }
 };
 
-// A copy that goes on while its maker works.
-class Copying final : private Done {
- public:
-  Copying() {
-    fire = [](Done* self, bool ok) {
-      auto* const copying = static_cast<Copying*>(self);
-      copying->is_under_way_ = false;
-      copying->ok_ = ok;
-    };
-  }
-  Copying(const Copying&) = delete;
-  Copying& operator=(const Copying&) = delete;
-  ~Copying() { end(); }
-  // One lies on a device.
-  void begin(const types::Buffer& from, const types::Buffer& into) {
-    device_ = from.device != nullptr ? from.device : into.device;
-    is_under_way_ = true;
-    types::begin_copy(from, into, this);
-  }
-  // Waits for it, and says how it has ended; ok where none was begun.
-  Code end() {
-    wait_until([this] {
-      if (is_under_way_) device_->progress();
-      return !is_under_way_;
-    });
-    if (std::exchange(ok_, true)) return Code::ok;
-    return device_->is_usable() ? Code::other : device_->refusal();
-  }
-
- private:
-  types::Device* device_ = nullptr;
-  bool is_under_way_ = false, ok_ = true;
-};
-
-// A vector of this member's, whose parts have room in host memory where it lies elsewhere.
+// A vector of this member's, whose parts have room in host memory where they need it.
 class Vector {
  public:
-  explicit Vector(engine::ScratchPool& pool) : pool_(pool) {}
+  explicit Vector(Runtime& runtime) : runtime_(runtime) {}
   Vector(const Vector&) = delete;
   Vector& operator=(const Vector&) = delete;
   ~Vector() {
     for (Room& room : rooms_) {
-      room.copying.end();
-      pool_.give(std::move(room.piece));
+      // Not waited for is only what was thrown out of.
+      for (p2p::Pending* copy : room.copies) end_at_last(copy);
+      runtime_.scratch.give(std::move(room.piece));
     }
   }
   void set(const types::Buffer& whole, bool has_rooms) {
@@ -84,24 +50,31 @@ class Vector {
     has_rooms_ = has_rooms;
   }
   bool is_usable() const { return whole_.device == nullptr || whole_.device->is_usable(); }
-  types::Device* device() const { return whole_.device; }
-  bool has_rooms() const { return has_rooms_; }
-  void make_rooms(Count elements, Count parts) {
+  // `ranges`: that a part has at most.
+  void make_rooms(Count elements, Count parts, std::size_t ranges) {
     for (Count part = 0; has_rooms_ && part < std::min<Count>(parts, kRooms); ++part) {
       Room& room = room_of(part);
-      room.at = engine::take_elements(pool_, elements, *whole_.type, room.piece);
+      room.at = engine::take_elements(runtime_.scratch, elements, *whole_.type, room.piece);
+      room.copies.reserve(ranges);
     }
   }
-  // Where the team finds these elements, of that part.
-  std::byte* at(Count part, const Range& range) {
-    return has_rooms_ ? room_of(part).at : whole_.at() + range.begin * whole_.type->extent();
+  // Where the team finds that part.
+  std::byte* at(Count part, Count begin) {
+    return has_rooms_ ? room_of(part).at : whole_.at() + begin * whole_.type->extent();
   }
-  Code end_copy(Count part) { return room_of(part).copying.end(); }
-  void begin_to_host(Count part, const Range& range) {
-    if (has_rooms_) copy(part, there(range), here(part, range));
-  }
-  void begin_from_host(Count part, const Range& range) {
-    if (has_rooms_) copy(part, here(part, range), there(range));
+  // Between its ranges and its room, where they stand one behind the other.
+  void begin_to_host(Count part, std::span<const Range> ranges) { copy(part, ranges, true); }
+  void begin_from_host(Count part, std::span<const Range> ranges) { copy(part, ranges, false); }
+  // Of what was begun in that part's room, if anything was.
+  Code end_copies(Count part) {
+    Code code = Code::ok;
+    std::vector<p2p::Pending*>& copies = room_of(part).copies;
+    while (!copies.empty()) {
+      p2p::Pending* const copy = copies.back();
+      copies.pop_back();
+      if (const Code now = runtime_.endpoint.end(copy); now != Code::ok) code = now;
+    }
+    return code;
   }
 
  private:
@@ -109,138 +82,158 @@ class Vector {
   struct Room {
     engine::ScratchPool::Piece piece;
     std::byte* at = nullptr;
-    Copying copying;
+    std::vector<p2p::Pending*> copies;
   };
   Room& room_of(Count part) { return rooms_[static_cast<std::size_t>(part % kRooms)]; }
-  types::Buffer there(const Range& range) const {
-    types::Buffer buffer = types::Buffer::whole(whole_.at() + range.begin * whole_.type->extent(),
-                                                range.count(), *whole_.type);
-    buffer.device = whole_.device;
-    return buffer;
+  void copy(Count part, std::span<const Range> ranges, bool to_host) {
+    if (!has_rooms_) return;
+    Room& room = room_of(part);
+    const types::Datatype& type = *whole_.type;
+    Count at = 0;
+    for (std::size_t next = 0; next < ranges.size();) {
+      Range range = ranges[next++];
+      while (next < ranges.size() && ranges[next].begin == range.end)
+        range.end = ranges[next++].end;
+      if (range.count() == 0) continue;
+      types::Buffer there =
+          types::Buffer::whole(whole_.at() + range.begin * type.extent(), range.count(), type);
+      there.device = whole_.device;
+      const types::Buffer here =
+          types::Buffer::whole(room.at + at * type.extent(), range.count(), type);
+      at += range.count();
+      const types::Buffer &from = to_host ? there : here, &into = to_host ? here : there;
+      if (whole_.device == nullptr)
+        types::copy(from, into);
+      else
+        room.copies.push_back(runtime_.endpoint.copy(from, into));
+    }
   }
-  types::Buffer here(Count part, const Range& range) {
-    return types::Buffer::whole(room_of(part).at, range.count(), *whole_.type);
-  }
-  void copy(Count part, const types::Buffer& from, const types::Buffer& into) {
-    if (from.bytes == 0) return;
-    if (whole_.device == nullptr)
-      types::copy(from, into);
-    else
-      room_of(part).copying.begin(from, into);
+  void end_at_last(p2p::Pending* copy) {
+    try {
+      runtime_.endpoint.end(copy);
+    } catch (...) {  // one is under way already
+    }
   }
 
-  engine::ScratchPool& pool_;
+  Runtime& runtime_;
   types::Buffer whole_;
   bool has_rooms_ = false;
   std::array<Room, kRooms> rooms_;
 };
 
+// This member's vectors; empty: it has none.
+struct Vectors {
+  types::Buffer given, result;
+  bool are_on_host() const { return given.device == nullptr && result.device == nullptr; }
+};
+
 class ByParts {
  public:
-  ByParts(Communicator& comm, const TeamCall& said);
+  ByParts(Communicator& comm, const TeamCall& said, const Vectors& vectors, bool is_cut);
   bool is_usable() const { return given_.is_usable() && result_.is_usable(); }
-  // May throw; nothing was begun.
+  // Nothing was begun where these throw but copies, which end.
   void make_rooms() {
-    given_.make_rooms(per_part_, parts_);
-    result_.make_rooms(per_part_, parts_);
+    given_.make_rooms(room_, parts_, ranges_.size());
+    result_.make_rooms(std::min(piece_, said_.count), parts_, 1);
   }
   Code run();
 
  private:
-  Range part(Count number) const {
-    return {number * per_part_, std::min(whole_, (number + 1) * per_part_)};
-  }
-  Range result_of(const Range& range) const;
-  TeamCall call_of(Count number);
-  void note(Code code) {
-    if (code_ == Code::ok) code_ = code;
-  }
+  std::span<const Range> ranges_of(Count part);
+  Range result_of(Count part) const;
+  TeamCall call_of(Count part);
 
   Communicator& comm_;
   const TeamCall& said_;
-  const bool scatters_;
-  Count whole_, per_part_, parts_;  // elements; of a part; how many there are
-  std::vector<Count> begins_;       // of the blocks of a reduce-scatter, and the end
-  std::vector<Count> counts_;       // likewise, of the part
+  const bool scatters_, is_told_;
+  std::vector<Count> begins_;  // of blocks, and the end: of a reduce-scatter the members', else one
+  Count piece_, parts_, room_;  // elements of a part that are one block's; parts; a part's elements
+  std::vector<Range> ranges_;   // of a part, by block
+  std::vector<Count> counts_;   // likewise
   delegate::Uneven uneven_;
   Vector given_, result_;
-  Code code_ = Code::ok;
   bool has_data_ = true;  // whether the team can be given what this member gives
 };
 
-ByParts::ByParts(Communicator& comm, const TeamCall& said)
+ByParts::ByParts(Communicator& comm, const TeamCall& said, const Vectors& vectors, bool is_cut)
     : comm_(comm),
       said_(said),
       scatters_(said.collective == Collective::reduce_scatter),
-      whole_(said.given()),
-      given_(comm.runtime().scratch),
-      result_(comm.runtime().scratch) {
-  const Count size = std::max<Count>(said.type->size(), 1);
-  const bool is_cut = comm.state().may_have_gpus;  // alike
-  per_part_ = std::max<Count>(is_cut ? std::min(whole_, kPart / size) : whole_, 1);
-  parts_ = std::max<Count>((whole_ + per_part_ - 1) / per_part_, 1);
-  if (scatters_) {
-    begins_.push_back(0);
-    for (std::size_t member = 0; member < static_cast<std::size_t>(comm.size()); ++member)
-      begins_.push_back(begins_.back() +
-                        (said.uneven == nullptr ? said.count : said.uneven->into.counts[member]));
-    counts_.resize(static_cast<std::size_t>(comm.size()));
-    const types::Devices& devices = comm.runtime().devices;
-    uneven_.from = {nullptr, said.type, {}, {}, {}, &devices};
-    uneven_.into = {nullptr, said.type, counts_, {}, {}, &devices};
+      is_told_(is_told(comm, said)),
+      begins_{0},
+      given_(comm.runtime()),
+      result_(comm.runtime()) {
+  const auto blocks = static_cast<std::size_t>(scatters_ ? comm.size() : 1);
+  Count longest = 0;
+  for (std::size_t block = 0; block < blocks; ++block) {
+    const bool is_even = said.uneven == nullptr;
+    const Count count = is_even ? said.count : said.uneven->into.counts[block];
+    longest = std::max(longest, count);
+    begins_.push_back(begins_.back() + count);
   }
-  // Whose memory a vector is, is asked once.
+  const Count most = kPart / std::max<Count>(said.type->size(), 1) / static_cast<Count>(blocks);
+  piece_ = std::max<Count>(is_cut ? std::min(most, longest) : longest, 1);
+  parts_ = std::max<Count>((longest + piece_ - 1) / piece_, 1);
+  room_ = parts_ == 1 ? begins_.back() : piece_ * static_cast<Count>(blocks);
+  ranges_.resize(blocks);
+  counts_.resize(blocks);
   const types::Devices& devices = comm.runtime().devices;
-  const types::Buffer given = devices.whole(said.send, whole_, *said.type);
-  given_.set(given, given.device != nullptr);
-  if (!is_told(comm, said)) return;
-  types::Buffer result = types::Buffer::whole(said.recv, said.count, *said.type);
-  const bool is_asked = said.recv == said.send && given.bytes > 0;
-  result.device = is_asked ? given.device : devices.whole(said.recv, said.count, *said.type).device;
-  // In place the result of a block lies where a part that was given before did.
-  result_.set(result, result.device != nullptr || (scatters_ && said.recv == said.send));
+  uneven_.from = {nullptr, said.type, {}, {}, {}, &devices};
+  uneven_.into = {nullptr, said.type, counts_, {}, {}, &devices};
+  given_.set(vectors.given, vectors.given.device != nullptr || (scatters_ && parts_ > 1));
+  result_.set(vectors.result, vectors.result.device != nullptr);
 }
 
-// Which elements of this member's result belong to a part.
-Range ByParts::result_of(const Range& range) const {
-  if (!scatters_) return range;
-  const auto me = static_cast<std::size_t>(comm_.rank());
-  const Count begin = std::clamp(range.begin, begins_[me], begins_[me + 1]);
-  const Count end = std::clamp(range.end, begins_[me], begins_[me + 1]);
-  return {begin - begins_[me], end - begins_[me]};
+std::span<const Range> ByParts::ranges_of(Count part) {
+  for (std::size_t block = 0; block < ranges_.size(); ++block) {
+    const Count begin = std::min(begins_[block] + part * piece_, begins_[block + 1]);
+    ranges_[block] = {begin, std::min(begin + piece_, begins_[block + 1])};
+  }
+  return ranges_;
 }
 
-TeamCall ByParts::call_of(Count number) {
-  const Range range = part(number), result = result_of(range);
+// In this member's result.
+Range ByParts::result_of(Count part) const {
+  return {std::min(part * piece_, said_.count), std::min((part + 1) * piece_, said_.count)};
+}
+
+TeamCall ByParts::call_of(Count part) {
+  const std::span<const Range> ranges = ranges_of(part);
+  std::ranges::transform(ranges, counts_.begin(), &Range::count);
+  Count elements = 0;
+  for (const Count count : counts_) elements += count;
   TeamCall call = said_;
-  call.count = result.count();
-  call.block = range.count() * said_.type->size();
-  call.send = range.count() > 0 ? given_.at(number, range) : nullptr;
-  call.recv = is_told(comm_, call) ? result_.at(number, result) : nullptr;
+  call.count = result_of(part).count();
+  call.block = elements * said_.type->size();
+  call.send = elements > 0 ? given_.at(part, ranges[0].begin) : nullptr;
+  call.recv = is_told_ ? result_.at(part, result_of(part).begin) : nullptr;
+  if (scatters_) call.uneven = &uneven_;
   if (!has_data_) call.fingerprint = delegate::kHasNothing;
-  if (!scatters_) return call;
-  for (std::size_t member = 0; member < counts_.size(); ++member)
-    counts_[member] = std::max<Count>(
-        std::min(range.end, begins_[member + 1]) - std::max(range.begin, begins_[member]), 0);
-  call.uneven = &uneven_;
   return call;
 }
 
+// What the team says comes before how this member's own copies have ended; of a team that breaks
+// it is the last word.
 Code ByParts::run() {
+  Code code = Code::ok, own = Code::ok;
   has_data_ = is_usable() && said_.fingerprint != delegate::kHasNothing;
-  if (has_data_) given_.begin_to_host(0, part(0));
-  for (Count number = 0; number < parts_; ++number) {
-    const Code came = given_.end_copy(number);
-    note(came);
-    has_data_ = has_data_ && came == Code::ok;
-    if (has_data_ && number + 1 < parts_) given_.begin_to_host(number + 1, part(number + 1));
-    note(result_.end_copy(number));  // of two parts before: its room is free
-    note(comm_.state().team->run(call_of(number)));
-    if (code_ == Code::ok && has_data_) result_.begin_from_host(number, result_of(part(number)));
+  if (has_data_) given_.begin_to_host(0, ranges_of(0));
+  for (Count part = 0; part < parts_; ++part) {
+    if (const Code came = given_.end_copies(part); came != Code::ok) own = came;
+    has_data_ = has_data_ && own == Code::ok;
+    if (has_data_ && part + 1 < parts_) given_.begin_to_host(part + 1, ranges_of(part + 1));
+    if (const Code went = result_.end_copies(part); went != Code::ok) own = went;
+    const TeamCall call = call_of(part);
+    const Code now = comm_.state().team->run(call);
+    if (now != Code::ok && comm_.state().team->is_broken()) return now;
+    if (code == Code::ok) code = now;
+    const Range result = result_of(part);
+    if (code == Code::ok && own == Code::ok && is_told_)
+      result_.begin_from_host(part, std::span(&result, 1));
   }
-  note(given_.end_copy(parts_));
-  for (const Count number : {parts_, parts_ + 1}) note(result_.end_copy(number));
-  return code_;
+  for (const Count part : {parts_, parts_ + 1})
+    if (const Code went = result_.end_copies(part); went != Code::ok) own = went;
+  return code != Code::ok ? code : own;
 }
 
 // What a reduction does not use may be anything: nobody asks whose memory it is.
@@ -249,23 +242,38 @@ void drop_unused(const Communicator& comm, TeamCall& said) {
   if (said.block == 0) said.send = nullptr;
 }
 
-}  // namespace
-
-bool goes_by_parts(const Communicator& comm, const TeamCall& said) {
-  return said.op != nullptr && said.block > kPart && comm.state().may_have_gpus;
+// Whose memory a vector is, is asked once.
+Vectors vectors_of(const Communicator& comm, const TeamCall& said) {
+  const types::Devices& devices = comm.runtime().devices;
+  Vectors vectors;
+  vectors.given = devices.whole(said.send, said.given(), *said.type);
+  if (!is_told(comm, said)) return vectors;
+  if (said.recv == said.send && vectors.given.bytes > 0) {
+    vectors.result = types::Buffer::whole(said.recv, said.count, *said.type);
+    vectors.result.device = vectors.given.device;
+  } else {
+    vectors.result = devices.whole(said.recv, said.count, *said.type);
+  }
+  return vectors;
 }
 
-Code reduce_by_parts(Communicator& comm, TeamCall& said) {
+}  // namespace
+
+Code reduce_by_parts(Communicator& comm, TeamCall& said, bool is_cut) {
   drop_unused(comm, said);
-  const auto parts = take_to_join(comm, [&] { return std::make_unique<ByParts>(comm, said); });
+  is_cut = is_cut && said.block > kPart;
+  const Vectors vectors = take_to_join(comm, [&] { return vectors_of(comm, said); });
+  if (vectors.are_on_host() && !is_cut) return comm.state().team->run(said);
+  const auto parts =
+      take_to_join(comm, [&] { return std::make_unique<ByParts>(comm, said, vectors, is_cut); });
+  const bool is_good = parts->is_usable();
   try {
     parts->make_rooms();
-  } catch (const std::bad_alloc&) {  // the others are told
+    return end_among_devices(comm, is_good, parts->run());
+  } catch (...) {  // the others are told
     comm.state().team->cancel(Code::no_mem);
     throw;
   }
-  const bool is_good = parts->is_usable();
-  return end_among_devices(comm, is_good, parts->run());
 }
 
 }  // namespace tutti::comm

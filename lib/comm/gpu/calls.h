@@ -26,6 +26,7 @@ struct GpuCalls {
   struct Refusals {
     std::uint32_t in_a_row = 0;
     std::uint32_t to_pass = 0;  // calls before members ask again
+    bool on_gpus = true;        // whether anybody's memory was a GPU's when they asked last
 
     bool passes() { return to_pass > 0 && to_pass-- > 0; }
     void note(bool is_refused);
@@ -95,15 +96,17 @@ GpuCalls::Wish wish_of(Communicator& comm, coll::Collective collective);
 constexpr bool is_long(Count bytes) {
   return bytes >= Count{32} << 10;
 }
-// Whether this call goes from GPU to GPU instead, by a schedule. Only where State::may_have_gpus
-// says so.
-Result<bool> goes_past_team(Communicator& comm, const CollCall& call,
-                            const delegate::TeamCall& said);
+// How such a call goes, alike on all members. Only where State::may_have_gpus says so.
+enum class InsideHost : std::uint8_t {
+  by_team,
+  by_parts,   // by the team; a long reduction a part at a time, as some member's memory is a GPU's
+  past_team,  // from GPU to GPU, by a schedule
+};
+Result<InsideHost> way_inside_host(Communicator& comm, const CollCall& call,
+                                   const delegate::TeamCall& said);
 
-// gpu/by_parts.cc: reductions by that team, wherever the vectors lie.
-// Whether its vectors are so long that all members must go this way.
-bool goes_by_parts(const Communicator& comm, const delegate::TeamCall& said);
-Code reduce_by_parts(Communicator& comm, delegate::TeamCall& said);
+// gpu/by_parts.cc: reductions by that team, wherever the vectors lie; `is_cut`: a part at a time.
+Code reduce_by_parts(Communicator& comm, delegate::TeamCall& said, bool is_cut);
 
 // gpu/translate.cc
 // The call in the library's words, where that may serve it at all: all members answer alike.

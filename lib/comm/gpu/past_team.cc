@@ -51,6 +51,7 @@ class Buffers {
   void see(const types::Buffer& buffer) {
     if (buffer.bytes == 0) return;
     const types::Device* const device = buffer.device;
+    on_gpu_ |= device != nullptr;
     if (device == nullptr || !device->is_usable()) return note(Hindrance::host_memory);
     if (!buffer.is_one_run() || (device_ != nullptr && device != device_))
       return note(Hindrance::layout);
@@ -63,7 +64,8 @@ class Buffers {
     if (buffer.bytes > 0 && engine::folding_device(buffer, op) == nullptr)
       note(Hindrance::operation);
   }
-  Hindrance found() {
+  bool on_gpu() const { return on_gpu_; }
+  Hindrance found() const {
     if (worst_ != Hindrance::none || device_ == nullptr) return worst_;
     for (int member = 0; member < comm_.size(); ++member)
       if (member != comm_.rank() &&
@@ -77,10 +79,11 @@ class Buffers {
 
   Communicator& comm_;
   const types::Device* device_ = nullptr;
+  bool on_gpu_ = false;  // any, be it as it may
   Hindrance worst_ = Hindrance::none;
 };
 
-Hindrance hindrance(Communicator& comm, const TeamCall& said) {
+Buffers buffers_of(Communicator& comm, const TeamCall& said) {
   Buffers buffers(comm);
   const auto whole = [&](const void* data, Count count) {
     return comm.runtime().devices.whole(data, count, *said.type);
@@ -100,7 +103,7 @@ Hindrance hindrance(Communicator& comm, const TeamCall& said) {
     buffers.see(said.from);
     buffers.see(said.into);
   }
-  return buffers.found();
+  return buffers;
 }
 
 Count greatest_block(const TeamCall& said) {
@@ -133,36 +136,40 @@ void explain(Communicator& comm, const TeamCall& said, Count length, Hindrance w
 
 }  // namespace
 
-Result<bool> goes_past_team(Communicator& comm, const CollCall& call, const TeamCall& said) {
+Result<InsideHost> way_inside_host(Communicator& comm, const CollCall& call, const TeamCall& said) {
   const bool is_alike = is_length_alike(said);
-  if (is_alike && !is_long(said.block)) return false;
+  if (is_alike && !is_long(said.block)) return InsideHost::by_team;
   Communicator::State& state = comm.state();
   const auto wish = take_to_join(comm, [&] {
     if (state.gpu_calls == nullptr) state.gpu_calls = std::make_unique<GpuCalls>();
     return wish_of(comm, call.collective);
   });
-  if (wish == GpuCalls::Wish::never) return false;
+  if (wish == GpuCalls::Wish::never) return InsideHost::by_parts;  // nobody asks where memory is
   GpuCalls::Refusals& refusals =
       state.gpu_calls->by_team[static_cast<std::size_t>(call.collective)];
-  if (refusals.passes()) return false;
+  if (refusals.passes()) return refusals.on_gpus ? InsideHost::by_parts : InsideHost::by_team;
   const auto fingerprint = static_cast<std::int64_t>(said.fingerprint);
-  const Hindrance mine = take_to_join(comm, [&] { return hindrance(comm, said); });
-  std::int64_t words[] = {static_cast<std::int64_t>(mine) << 32 | comm.rank(), fingerprint,
-                          -fingerprint, is_alike ? said.block : greatest_block(said)};
+  const Buffers mine = take_to_join(comm, [&] { return buffers_of(comm, said); });
+  const Hindrance worst_here = mine.found();
+  std::int64_t words[] = {static_cast<std::int64_t>(worst_here) << 32 | comm.rank(), fingerprint,
+                          -fingerprint, is_alike ? said.block : greatest_block(said),
+                          mine.on_gpu() ? 1 : 0};
   if (const Code code = allreduce_max(comm, words); code != Code::ok)
     return fail(code, "members could not agree on how to make a call of GPU memory");
-  if (words[1] != -words[2]) return false;  // the team says who calls something else
+  if (words[1] != -words[2]) return InsideHost::by_team;  // which says who calls something else
   const auto worst = static_cast<Hindrance>(words[0] >> 32);
+  refusals.on_gpus = words[4] != 0;
   if (worst == Hindrance::none && !is_long(words[3])) {
     refusals.note_short();
-    return false;
+    return InsideHost::by_team;
   }
   refusals.note(worst != Hindrance::none);
   if (is_long(words[3])) try {
       explain(comm, said, words[3], worst, static_cast<int>(words[0] & 0xffffffff));
     } catch (const std::bad_alloc&) {  // then it is not said
     }
-  return worst == Hindrance::none;
+  if (worst == Hindrance::none) return InsideHost::past_team;
+  return refusals.on_gpus ? InsideHost::by_parts : InsideHost::by_team;
 }
 
 }  // namespace tutti::comm

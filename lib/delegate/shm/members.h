@@ -101,6 +101,7 @@ class Members : public TeamArea {
   void wait_long();       // until it is there, or never comes; messages move meanwhile
   void waited_in_vain();  // in a step
   Faults& faults() { return faults_; }
+  const Faults& faults() const { return faults_; }
 
  private:
   // A counter that reaches `least`, or a flag of that number, in vain once its member's `done` says

@@ -15,6 +15,7 @@ class ShmTeam final : public Team {
   std::unique_ptr<TeamRun> begin(const TeamCall& call) override;
   Code run(const TeamCall& call) override;
   void cancel(Code code) override;
+  bool is_broken() const override { return members_.faults().broken() != Code::ok; }
 
  private:
   class Begun;  // a TeamRun

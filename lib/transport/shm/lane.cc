@@ -161,8 +161,8 @@ void Reader::begin_long(Sink& sink, const LaneLine& line) {
 }
 
 // Copies what is there of a long frame to where the sink wants it. A sink that wants it nowhere
-// gets it from the ring, when all is there. While the writer goes on in the ring by `rep movsb` it
-// is copied by registers (record 0067); in a cell it writes no further.
+// gets it from the ring, when all is there. In the ring a writer may be frames ahead: what it
+// writes there by `rep movsb` is copied by registers (record 0067). It has two cells at most.
 Reader::Got Reader::take_part(const LaneLine& line) {
   // acquire: pairs with the release in write_beside.
   const std::uint32_t shown = std::min(line.ring.shown.load(std::memory_order_acquire), length_);

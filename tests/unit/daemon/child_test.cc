@@ -34,6 +34,7 @@ TEST_CASE("a child and the daemon do not see each other's errno", "[daemon]") {
     how.argv = &words;
     how.segment_fd = segment.get();
     REQUIRE(::getrlimit(RLIMIT_NOFILE, &how.open_files) == 0);
+    how.as = rank_fds(how.open_files.rlim_cur);
     REQUIRE(starter.make_room());
     REQUIRE(starter.start(rank, std::move(how)).has_value());
     overwrite_errno(EINVAL);

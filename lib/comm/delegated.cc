@@ -121,6 +121,7 @@ bool is_usable(const delegate::TeamCall& said) {
 // What moves of devices' memory is packed and unpacked by who waits on the spot, and has all others
 // wait: so what its caller gave the devices before has ended then.
 void await_callers(Communicator& comm, const delegate::TeamCall& said) {
+  if (comm.runtime().devices.is_queued()) return;  // its queue has reached it
   std::vector<types::Device*> waited;
   const auto await = [&](types::Device* device) {
     if (device == nullptr || !device->is_usable() || std::ranges::count(waited, device) > 0) return;

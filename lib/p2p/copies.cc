@@ -225,6 +225,7 @@ Bounce* Core::take_work(Transfer* transfer, Bounce::Use use) {
 
 // The request has the buffer whose device a failure would be blamed on.
 Transfer* Core::begin_work(const types::Buffer& from, const types::Buffer& into) {
+  bytes_.stock(1, sizeof(Bounce));  // what is begun ends
   Transfer* const transfer = channel_.transfers.take();
   const bool is_into =
       into.device != nullptr && (from.device == nullptr || from.device->is_usable());

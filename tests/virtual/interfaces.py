@@ -44,4 +44,8 @@ master = done.stdout.split()[0] if done.stdout else ""
 done = run("--interfaces", "fd00::/8", program=("printenv", "MASTER_ADDR"))
 failed += check("MASTER_ADDR is of the interface that is named",
                 done.returncode == 0 and ":" in done.stdout and ":" not in master, done)
+done = run(program=("printenv", "NCCL_SOCKET_IFNAME"))
+failed += check("NCCL is told the interface that leads to rank 0's host", done.stdout.split().count("=eth0") == 2, done)
+done = run(program=("printenv", "NCCL_SOCKET_IFNAME"), NCCL_SOCKET_IFNAME="lo")
+failed += check("unless it was told", done.stdout.split().count("lo") == 2, done)
 sys.exit(1 if failed else 0)

@@ -119,7 +119,7 @@ bool is_usable(const delegate::TeamCall& said) {
 }
 
 // What moves of devices' memory is packed and unpacked by who waits on the spot, and has all others
-// wait: so what its caller gave the devices before has ended then.
+// wait: so what its caller has given the devices so far is waited for before, while all goes on.
 void await_callers(Communicator& comm, const delegate::TeamCall& said) {
   if (comm.runtime().devices.is_queued()) return;  // its queue has reached it
   std::vector<types::Device*> waited;
@@ -139,10 +139,8 @@ void await_callers(Communicator& comm, const delegate::TeamCall& said) {
 [[gnu::noinline]] Code run_among_devices(Communicator& comm, delegate::TeamCall& said,
                                          bool by_parts) {
   if (said.op != nullptr) return reduce_by_parts(comm, said, by_parts);
-  const bool is_good = take_to_join(comm, [&] {
-    await_callers(comm, said);
-    return is_usable(said);
-  });
+  const bool is_good = take_to_join(comm, [&] { return is_usable(said); });
+  if (is_good) take_to_join(comm, [&] { return await_callers(comm, said), true; });
   if (!is_good) said.fingerprint = delegate::kHasNothing;
   return end_among_devices(comm, is_good, comm.state().team->run(said));
 }

@@ -24,6 +24,16 @@ constexpr std::uint64_t kAhead = 4;  // chunks of a message that are packed befo
 constexpr std::uint64_t kMostArrived = std::uint64_t{16} << 20;
 constexpr std::uint32_t kNoMessage = ~0U;  // context of a device's work that is no message
 
+// What a device has no memory to begin has failed: its request ends.
+template <class Begin>
+void begin_or_fail(Done* work, const Begin& begin) {
+  try {
+    begin(work);
+  } catch (const std::bad_alloc&) {
+    work->fire(work, false);
+  }
+}
+
 }  // namespace
 
 Bounce* Core::take_bounce(Transfer* transfer, std::uint64_t offset, std::size_t bytes) {
@@ -225,7 +235,7 @@ Bounce* Core::take_work(Transfer* transfer, Bounce::Use use) {
 
 // The request has the buffer whose device a failure would be blamed on.
 Transfer* Core::begin_work(const types::Buffer& from, const types::Buffer& into) {
-  bytes_.stock(1, sizeof(Bounce));  // what is begun ends
+  bytes_.stock(1, sizeof(Bounce));
   Transfer* const transfer = channel_.transfers.take();
   const bool is_into =
       into.device != nullptr && (from.device == nullptr || from.device->is_usable());
@@ -236,13 +246,15 @@ Transfer* Core::begin_work(const types::Buffer& from, const types::Buffer& into)
 
 Pending* Core::copy(const types::Buffer& from, const types::Buffer& into) {
   Transfer* const transfer = begin_work(from, into);
-  types::begin_copy(from, into, take_work(transfer, Bounce::Use::work));
+  begin_or_fail(take_work(transfer, Bounce::Use::work),
+                [&](Done* done) { types::begin_copy(from, into, done); });
   return transfer;
 }
 
 Pending* Core::fold(const types::Fold& fold) {
   Transfer* const transfer = begin_work(fold.from, fold.into);
-  types::begin_fold(fold, take_work(transfer, Bounce::Use::work));
+  begin_or_fail(take_work(transfer, Bounce::Use::work),
+                [&](Done* done) { types::begin_fold(fold, done); });
   return transfer;
 }
 
@@ -250,7 +262,8 @@ Pending* Core::await_caller(types::Device& device) {
   types::Buffer nothing;
   nothing.device = &device;
   Transfer* const transfer = begin_work(nothing, nothing);
-  device.await_caller(take_work(transfer, Bounce::Use::work));
+  begin_or_fail(take_work(transfer, Bounce::Use::work),
+                [&](Done* done) { device.await_caller(done); });
   return transfer;
 }
 

@@ -3,6 +3,7 @@
 // waiting: right, and no more than that.
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <vector>
 
 #include "types/types.h"
@@ -43,7 +44,25 @@ class Mixed final : public Device {
       if (Device* const begun = devices_.begin(device); begun != device) return begun;
     return this;
   }
-  void await_caller(Done* done) override { done->fire(done, false); }  // nobody reads it
+  void await_caller(Done* done) override {
+    struct All final : Done {
+      Done* of;
+      std::size_t left;
+      bool ok = true;
+    };
+    auto* const all = std::make_unique<All>().release();  // until the last has fired
+    all->of = done;
+    all->left = owners_.size() + 1;
+    all->fire = [](Done* self, bool ok) {
+      auto* const one = static_cast<All*>(self);
+      one->ok &= ok;
+      if (--one->left > 0) return;
+      const std::unique_ptr<All> ended(one);
+      ended->of->fire(ended->of, ended->ok);
+    };
+    for (Device* const owner : owners_) owner->await_caller(all);
+    all->fire(all, true);
+  }
 
   void note_owner(Device* device) {
     if (std::ranges::find(owners_, device) == owners_.end()) owners_.push_back(device);

@@ -70,8 +70,11 @@ void all(MPI_Comm comm) {
 // Rank 0's stream stands still until its message is there; the other rank has sent that before.
 void behind_message(const char* name, const std::function<void()>& call) {
   constexpr int kSent = 7;
-  if (rank == 1) {
-    const int word = kSent;
+  if (rank == 1) {  // once rank 0 is about to call
+    int word = 0;
+    MPI_Recv(&word, 1, MPI_INT, 0, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    word = kSent;
     MPI_Send(&word, 1, MPI_INT, 0, 4, MPI_COMM_WORLD);
     return call();
   }
@@ -80,6 +83,8 @@ void behind_message(const char* name, const std::function<void()>& call) {
   tutti::test::Held held;
   MPI_Irecv(&word, 1, MPI_INT, 1, 4, MPI_COMM_WORLD, &request);
   CU(held.put());
+  const int ready = 1;
+  MPI_Send(&ready, 1, MPI_INT, 1, 4, MPI_COMM_WORLD);
   std::thread lets_go([&] {
     while (std::atomic_ref(word).load() != kSent)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));

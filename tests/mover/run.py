@@ -102,7 +102,8 @@ def main():
                    "MOVER_PRUN": str(pathlib.Path(prun).resolve()),
                    "MOVER_LIBRARY": str(pathlib.Path(library).resolve())}
     if mode in NCCL:
-        environment["LD_LIBRARY_PATH"] = f"{build}/tests/support/nccl:{os.environ.get('LD_LIBRARY_PATH', '')}"
+        places = [f"{build}/tests/support/nccl", os.environ.get("LD_LIBRARY_PATH")]
+        environment["LD_LIBRARY_PATH"] = ":".join(filter(None, places))
     if what == "mpich" and mode == "hosts":
         environment["MOVER_HOSTS"] = "--virtual -H a:8,b:8 --map-by node"
     seed = 1 + int(os.environ.get("TUTTI_TEST_FUZZ_FIRST", "0")) % 1000 if LONG else 1

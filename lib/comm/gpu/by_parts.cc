@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -39,10 +40,9 @@ class Vector {
   Vector(const Vector&) = delete;
   Vector& operator=(const Vector&) = delete;
   ~Vector() {
-    for (Room& room : rooms_) {
-      // Not waited for is only what was thrown out of.
-      for (p2p::Pending* copy : room.copies) end_at_last(copy);
-      runtime_.scratch.give(std::move(room.piece));
+    for (Count part = 0; part < kRooms; ++part) {
+      end_copies(part);
+      runtime_.scratch.give(std::move(room_of(part).piece));
     }
   }
   void set(const types::Buffer& whole, bool has_rooms) {
@@ -65,15 +65,19 @@ class Vector {
   // Between its ranges and its room, where they stand one behind the other.
   void begin_to_host(Count part, std::span<const Range> ranges) { copy(part, ranges, true); }
   void begin_from_host(Count part, std::span<const Range> ranges) { copy(part, ranges, false); }
-  // Of what was begun in that part's room, if anything was.
+  // Of what was begun in that part's room, if anything was. What other messages lack memory for
+  // meanwhile is left to later rounds.
   Code end_copies(Count part) {
     Code code = Code::ok;
-    std::vector<p2p::Pending*>& copies = room_of(part).copies;
-    while (!copies.empty()) {
-      p2p::Pending* const copy = copies.back();
-      copies.pop_back();
-      if (const Code now = runtime_.endpoint.end(copy); now != Code::ok) code = now;
+    for (p2p::Pending* const copy : room_of(part).copies) {
+      while (!copy->done) try {
+          runtime_.endpoint.wait(copy);
+        } catch (const std::bad_alloc&) {
+        }
+      if (copy->status.code != Code::ok) code = copy->status.code;
+      runtime_.endpoint.release(copy);
     }
+    room_of(part).copies.clear();
     return code;
   }
 
@@ -108,13 +112,6 @@ class Vector {
         room.copies.push_back(runtime_.endpoint.copy(from, into));
     }
   }
-  void end_at_last(p2p::Pending* copy) {
-    try {
-      runtime_.endpoint.end(copy);
-    } catch (...) {  // one is under way already
-    }
-  }
-
   Runtime& runtime_;
   types::Buffer whole_;
   bool has_rooms_ = false;
@@ -171,10 +168,16 @@ ByParts::ByParts(Communicator& comm, const TeamCall& said, const Vectors& vector
     longest = std::max(longest, count);
     begins_.push_back(begins_.back() + count);
   }
-  const Count most = kPart / std::max<Count>(said.type->size(), 1) / static_cast<Count>(blocks);
-  piece_ = std::max<Count>(is_cut ? std::min(most, longest) : longest, 1);
+  // As many parts as if all blocks were alike: a long one gives longer pieces.
+  const double share =
+      static_cast<double>(longest) / static_cast<double>(std::max<Count>(begins_.back(), 1));
+  const Count most = kPart / std::max<Count>(said.type->size(), 1);
+  const auto piece = static_cast<Count>(static_cast<double>(most) * share);
+  piece_ = std::max<Count>(is_cut ? std::min(piece, longest) : longest, 1);
   parts_ = std::max<Count>((longest + piece_ - 1) / piece_, 1);
-  room_ = parts_ == 1 ? begins_.back() : piece_ * static_cast<Count>(blocks);
+  room_ = 0;
+  for (std::size_t block = 0; block < blocks; ++block)
+    room_ += std::min(piece_, begins_[block + 1] - begins_[block]);
   ranges_.resize(blocks);
   counts_.resize(blocks);
   const types::Devices& devices = comm.runtime().devices;
@@ -216,24 +219,34 @@ TeamCall ByParts::call_of(Count part) {
 // it is the last word.
 Code ByParts::run() {
   Code code = Code::ok, own = Code::ok;
+  Reason why;
   has_data_ = is_usable() && said_.fingerprint != delegate::kHasNothing;
   if (has_data_) given_.begin_to_host(0, ranges_of(0));
   for (Count part = 0; part < parts_; ++part) {
-    if (const Code came = given_.end_copies(part); came != Code::ok) own = came;
-    has_data_ = has_data_ && own == Code::ok;
+    const Code came = given_.end_copies(part);
+    if (came != Code::ok) own = came;
+    has_data_ = has_data_ && came == Code::ok;
     if (has_data_ && part + 1 < parts_) given_.begin_to_host(part + 1, ranges_of(part + 1));
     if (const Code went = result_.end_copies(part); went != Code::ok) own = went;
     const TeamCall call = call_of(part);
     const Code now = comm_.state().team->run(call);
-    if (now != Code::ok && comm_.state().team->is_broken()) return now;
-    if (code == Code::ok) code = now;
+    const bool is_last_word = now != Code::ok && comm_.state().team->is_broken();
+    if (now != Code::ok && (code == Code::ok || is_last_word)) {
+      code = now;
+      why = std::move(comm_.runtime().reason);
+    }
+    if (is_last_word) break;
     const Range result = result_of(part);
-    if (code == Code::ok && own == Code::ok && is_told_)
+    if (code == Code::ok && own == Code::ok && is_told_ && is_usable())
       result_.begin_from_host(part, std::span(&result, 1));
   }
-  for (const Count part : {parts_, parts_ + 1})
+  for (const Count part : {Count{0}, Count{1}}) {
+    given_.end_copies(part);
     if (const Code went = result_.end_copies(part); went != Code::ok) own = went;
-  return code != Code::ok ? code : own;
+  }
+  if (code == Code::ok) return own;
+  comm_.runtime().reason = std::move(why);  // others' calls may have had theirs meanwhile
+  return code;
 }
 
 // What a reduction does not use may be anything: nobody asks whose memory it is.

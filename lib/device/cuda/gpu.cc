@@ -99,8 +99,7 @@ Result<void> Gpu::prepare() {
 }
 
 // A driver may let the first kernel after others were loaded wait for all streams of the context,
-// until their local memory has grown (record 0086). Ours moves nothing, and lies in a stream of its
-// own: where a stream of the program's stands still, nothing of ours is behind it.
+// until their local memory has grown (record 0086). Ours moves nothing; nothing is behind it.
 void Gpu::settle_kernels() {
   constexpr std::int64_t kMost_ns = 100'000'000;
   if (!is_prepared_ || is_gone()) return;
@@ -164,9 +163,12 @@ void Gpu::begin(Job* job) {
   }
   const Current current(driver_, context_);
   Lane& lane = lane_of(job->what);
-  job->is_waiting = true;
   lane.waiting.push_back(job);
-  pump(lane);
+  job->is_waiting = true;
+  try {
+    pump(lane);
+  } catch (const std::bad_alloc&) {  // progress() comes back to it
+  }
 }
 
 // Begins what waits, as far as there are chunks, and room in the lane.

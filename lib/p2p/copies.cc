@@ -26,10 +26,11 @@ constexpr std::uint32_t kNoMessage = ~0U;  // context of a device's work that is
 
 // What a device has no memory to begin has failed: its request ends.
 template <class Begin>
-void begin_or_fail(Done* work, const Begin& begin) {
+void begin_or_fail(Bounce* work, const Begin& begin) {
   try {
     begin(work);
   } catch (const std::bad_alloc&) {
+    work->transfer->failure = Code::no_mem;
     work->fire(work, false);
   }
 }

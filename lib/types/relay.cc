@@ -3,6 +3,7 @@
 // way in.
 #include <algorithm>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include "types/by_device.h"
@@ -22,15 +23,15 @@ class Relay {
     chunks_.resize(
         std::min<std::size_t>(kChunks, (static_cast<std::size_t>(total_) + most_ - 1) / most_));
     running_ = chunks_.size();
+    for (Chunk& chunk : chunks_) {
+      chunk.relay = this;
+      chunk.fire = &Relay::on_done;
+      chunk.memory.resize(most_);
+    }
   }
   void start() {
     if (chunks_.empty()) return end();
     // The last to find nothing left ends this.
-    for (std::size_t i = 0, count = chunks_.size(); i < count; ++i) {
-      chunks_[i].relay = this;
-      chunks_[i].fire = &Relay::on_done;
-      chunks_[i].memory.resize(most_);
-    }
     for (std::size_t i = 0, count = chunks_.size(); i < count; ++i) next(chunks_[i]);
   }
 
@@ -59,16 +60,28 @@ class Relay {
     chunk.is_packed = false;
     begun_ += static_cast<Count>(chunk.bytes);
     const std::span<std::byte> out{chunk.memory.data(), chunk.bytes};
-    if (from_.device != nullptr) return from_.device->pack(from_, chunk.offset, out, &chunk);
+    if (from_.device != nullptr)
+      return begin([&] { from_.device->pack(from_, chunk.offset, out, &chunk); });
     pack(from_, chunk.offset, out);
     unpack(chunk);
   }
   void unpack(Chunk& chunk) {
     chunk.is_packed = true;
     const std::span<const std::byte> in{chunk.memory.data(), chunk.bytes};
-    if (into_.device != nullptr) return into_.device->unpack(into_, chunk.offset, in, &chunk);
+    if (into_.device != nullptr)
+      return begin([&] { into_.device->unpack(into_, chunk.offset, in, &chunk); });
     types::unpack(into_, chunk.offset, in);
     next(chunk);
+  }
+  // What there is no memory for fails; what is under way ends first.
+  template <class Work>
+  void begin(const Work& work) {
+    try {
+      work();
+    } catch (const std::bad_alloc&) {
+      ok_ = false;
+      if (--running_ == 0) end();
+    }
   }
   void end() {
     Done* const done = done_;

@@ -16,29 +16,16 @@
 
 #include "area.h"
 #include "counted.h"
+#include "elements.h"
 
 using namespace ranks;
 using gpu::Kind;
+using gpu::own;
+using gpu::sum;
 
 namespace {
 
 constexpr std::size_t kPart = (std::size_t{1} << 20) / sizeof(int);
-
-int element(int of, std::size_t i) {
-  return static_cast<int>((static_cast<std::size_t>(of) * 7 + i) % 1000);
-}
-// Of the ranks from 0 to `last`.
-int sum(int last, std::size_t i) {
-  int all = 0;
-  for (int of = 0; of <= last; ++of) all += element(of, i);
-  return all;
-}
-
-std::vector<int> own(std::size_t count) {
-  std::vector<int> all(count);
-  for (std::size_t i = 0; i < count; ++i) all[i] = element(rank, i);
-  return all;
-}
 
 std::mt19937 alike(1);  // on all members
 

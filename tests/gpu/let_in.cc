@@ -70,13 +70,16 @@ void all(MPI_Comm comm) {
 // Rank 0's stream stands still until its message is there; the other rank has sent that before.
 void behind_message(const char* name, const std::function<void()>& call) {
   constexpr int kSent = 7;
-  if (rank == 1) {  // once rank 0 is about to call
-    int word = 0;
-    MPI_Recv(&word, 1, MPI_INT, 0, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    word = kSent;
-    MPI_Send(&word, 1, MPI_INT, 0, 4, MPI_COMM_WORLD);
-    return call();
+  if (rank == 1) {  // some time into the call
+    int ready = 0;
+    MPI_Recv(&ready, 1, MPI_INT, 0, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    std::thread sends([] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      const int word = kSent;
+      MPI_Send(&word, 1, MPI_INT, 0, 4, MPI_COMM_WORLD);
+    });
+    call();
+    return sends.join();
   }
   int word = 0;
   MPI_Request request;
@@ -121,16 +124,26 @@ void collectives(int count) {
   CHECK(are(2, count));
   behind_message("bcast", [&] { MPI_Bcast(recv, count, MPI_INT, 1, world); });
   CHECK(are(2, count));
+  const auto has_both = [&] {  // what the one gave, then the other
+    const std::vector<int> got = into.get();
+    into.put(std::vector<int>(all));
+    CU(cuCtxSynchronize());
+    return got.front() == 1 && got[all / 2 - 1] == 1 && got[all / 2] == 2 && got.back() == 2;
+  };
   behind_message("allgather",
                  [&] { MPI_Allgather(send, count, MPI_INT, recv, count, MPI_INT, world); });
+  CHECK(has_both());
   behind_message("alltoall",
                  [&] { MPI_Alltoall(send, count, MPI_INT, recv, count, MPI_INT, world); });
+  CHECK(has_both());
   behind_message("allgatherv", [&] {
     MPI_Allgatherv(send, count, MPI_INT, recv, counts, places, MPI_INT, world);
   });
+  CHECK(has_both());
   behind_message("alltoallv", [&] {
     MPI_Alltoallv(send, counts, places, MPI_INT, recv, counts, places, MPI_INT, world);
   });
+  CHECK(has_both());
   behind_message("gather",
                  [&] { MPI_Gather(send, count, MPI_INT, recv, count, MPI_INT, 1, world); });
   behind_message("scatter",

@@ -9,21 +9,15 @@
 #include "area.h"
 #include "counted.h"
 #include "either.h"
+#include "elements.h"
 
 using namespace ranks;
+using gpu::element;
 using gpu::Kind;
+using gpu::own;
+using gpu::sum;
 
 namespace {
-
-int element(int of, std::size_t i) {
-  return static_cast<int>((static_cast<std::size_t>(of) * 7 + i) % 1000);
-}
-// Of the ranks from 0 to `last`.
-int sum(int last, std::size_t i) {
-  int all = 0;
-  for (int of = 0; of <= last; ++of) all += element(of, i);
-  return all;
-}
 
 struct Case {
   const char* name;
@@ -242,12 +236,6 @@ std::vector<Case> crossed(std::size_t count) {
                    },
                    [of](std::size_t i) { return of.at(i); }});
   return cases;
-}
-
-std::vector<int> own(std::size_t count) {
-  std::vector<int> all(count);
-  for (std::size_t i = 0; i < count; ++i) all[i] = element(rank, i);
-  return all;
 }
 
 void run(const Case& one, bool is_blocking, bool is_direct) {

@@ -69,15 +69,16 @@ class Vector {
   // meanwhile is left to later rounds.
   Code end_copies(Count part) {
     Code code = Code::ok;
-    for (p2p::Pending* const copy : room_of(part).copies) {
+    for (std::vector<p2p::Pending*>& copies = room_of(part).copies; !copies.empty();) {
+      p2p::Pending* const copy = copies.back();
       while (!copy->done) try {
           runtime_.endpoint.wait(copy);
         } catch (const std::bad_alloc&) {
         }
       if (copy->status.code != Code::ok) code = copy->status.code;
+      copies.pop_back();
       runtime_.endpoint.release(copy);
     }
-    room_of(part).copies.clear();
     return code;
   }
 
@@ -131,7 +132,7 @@ class ByParts {
   // Nothing was begun where these throw but copies, which end.
   void make_rooms() {
     given_.make_rooms(room_, parts_, ranges_.size());
-    result_.make_rooms(std::min(piece_, said_.count), parts_, 1);
+    result_.make_rooms(parts_ == 1 ? said_.count : std::min(room_, said_.count), parts_, 1);
   }
   Code run();
 
@@ -144,9 +145,10 @@ class ByParts {
   const TeamCall& said_;
   const bool scatters_, is_told_;
   std::vector<Count> begins_;  // of blocks, and the end: of a reduce-scatter the members', else one
-  Count piece_, parts_, room_;  // elements of a part that are one block's; parts; a part's elements
-  std::vector<Range> ranges_;   // of a part, by block
-  std::vector<Count> counts_;   // likewise
+  std::vector<Count> edges_;   // of parts, from the beginning of each block
+  Count parts_, room_;         // how many parts; elements of one
+  std::vector<Range> ranges_;  // of a part, by block
+  std::vector<Count> counts_;  // likewise
   delegate::Uneven uneven_;
   Vector given_, result_;
   bool has_data_ = true;  // whether the team can be given what this member gives
@@ -158,6 +160,7 @@ ByParts::ByParts(Communicator& comm, const TeamCall& said, const Vectors& vector
       scatters_(said.collective == Collective::reduce_scatter),
       is_told_(is_told(comm, said)),
       begins_{0},
+      edges_{0},
       given_(comm.runtime()),
       result_(comm.runtime()) {
   const auto blocks = static_cast<std::size_t>(scatters_ ? comm.size() : 1);
@@ -168,16 +171,17 @@ ByParts::ByParts(Communicator& comm, const TeamCall& said, const Vectors& vector
     longest = std::max(longest, count);
     begins_.push_back(begins_.back() + count);
   }
-  // As many parts as if all blocks were alike: a long one gives longer pieces.
-  const double share =
-      static_cast<double>(longest) / static_cast<double>(std::max<Count>(begins_.back(), 1));
-  const Count most = kPart / std::max<Count>(said.type->size(), 1);
-  const auto piece = static_cast<Count>(static_cast<double>(most) * share);
-  piece_ = std::max<Count>(is_cut ? std::min(piece, longest) : longest, 1);
-  parts_ = std::max<Count>((longest + piece_ - 1) / piece_, 1);
-  room_ = 0;
-  for (std::size_t block = 0; block < blocks; ++block)
-    room_ += std::min(piece_, begins_[block + 1] - begins_[block]);
+  // The longer blocks share what the shorter ones leave of a part.
+  const Count most = std::max<Count>(kPart / std::max<Count>(said.type->size(), 1), 1);
+  do {
+    Count longer = 0;
+    for (std::size_t block = 0; block < blocks; ++block)
+      longer += begins_[block + 1] - begins_[block] > edges_.back() ? 1 : 0;
+    const Count piece = std::max<Count>(most / std::max<Count>(longer, 1), 1);
+    edges_.push_back(is_cut ? std::min(edges_.back() + piece, longest) : longest);
+  } while (edges_.back() < longest);
+  parts_ = static_cast<Count>(edges_.size()) - 1;
+  room_ = parts_ == 1 ? begins_.back() : std::max(most, static_cast<Count>(blocks));
   ranges_.resize(blocks);
   counts_.resize(blocks);
   const types::Devices& devices = comm.runtime().devices;
@@ -188,16 +192,17 @@ ByParts::ByParts(Communicator& comm, const TeamCall& said, const Vectors& vector
 }
 
 std::span<const Range> ByParts::ranges_of(Count part) {
-  for (std::size_t block = 0; block < ranges_.size(); ++block) {
-    const Count begin = std::min(begins_[block] + part * piece_, begins_[block + 1]);
-    ranges_[block] = {begin, std::min(begin + piece_, begins_[block + 1])};
-  }
+  const auto at = static_cast<std::size_t>(part);
+  for (std::size_t block = 0; block < ranges_.size(); ++block)
+    ranges_[block] = {std::min(begins_[block] + edges_[at], begins_[block + 1]),
+                      std::min(begins_[block] + edges_[at + 1], begins_[block + 1])};
   return ranges_;
 }
 
 // In this member's result.
 Range ByParts::result_of(Count part) const {
-  return {std::min(part * piece_, said_.count), std::min((part + 1) * piece_, said_.count)};
+  const auto at = static_cast<std::size_t>(part);
+  return {std::min(edges_[at], said_.count), std::min(edges_[at + 1], said_.count)};
 }
 
 TeamCall ByParts::call_of(Count part) {

@@ -143,6 +143,7 @@ bool Gpu::is_lost() const {
 
 Gpu::Job* Gpu::take_job(What what, Done* done, types::Count total) {
   if (free_jobs_.empty()) {
+    free_jobs_.reserve(jobs_.size() + 1);  // for all of them, when they end
     jobs_.push_back(std::make_unique<Job>());
     free_jobs_.push_back(jobs_.back().get());
   }
@@ -187,29 +188,26 @@ int Gpu::pump(Lane& lane) {
 
 // False: it has to wait for a chunk.
 bool Gpu::begin_step(Lane& lane, Job& job) {
-  Step step;
+  Step& step = lane.in_flight.emplace_back();
   step.lane = &lane;
   step.job = &job;
+  ++job.in_flight;
   const auto done = enqueue(step);
-  if (done && *done) {
-    ++job.in_flight;
-    lane.in_flight.push_back(step);
-    return true;
-  }
+  if (done && *done) return true;
   if (step.event != nullptr) events_.push_back(std::exchange(step.event, nullptr));
   if (!done) {
     // Some of it may be in the lane: its memory is kept until the lane is through.
-    ++job.in_flight;
-    lane.in_flight.push_back(step);
     fail_job(job, done.error().text);
     return true;
   }
   for (std::byte* chunk : step.chunks)
     if (chunk != nullptr) staging_.give(chunk);
+  lane.in_flight.pop_back();
+  --job.in_flight;
   return false;
 }
 
-Result<bool> Gpu::enqueue(Step& step) {
+Result<bool> Gpu::enqueue(Step& step) try {
   Lane& lane = *step.lane;
   TUTTI_TRY(event, take_event());
   step.event = event;
@@ -239,6 +237,8 @@ Result<bool> Gpu::enqueue(Step& step) {
   if (!begun || !*begun) return begun;
   TUTTI_DO(check(driver_.cuEventRecord(step.event, lane.stream), "an event"));
   return true;
+} catch (const std::bad_alloc&) {
+  return fail(Code::no_mem, "no memory");
 }
 
 Result<void> Gpu::make_event() {

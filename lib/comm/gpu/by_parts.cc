@@ -28,7 +28,7 @@ using delegate::TeamCall;
 
 constexpr Count kPart = Count{1} << 20;  // bytes
 
-struct Range {
+struct Elements {
   Count begin = 0, end = 0;  // elements
   Count count() const { return end - begin; }
 };
@@ -63,8 +63,8 @@ class Vector {
     return has_rooms_ ? room_of(part).at : whole_.at() + begin * whole_.type->extent();
   }
   // Between its ranges and its room, where they stand one behind the other.
-  void begin_to_host(Count part, std::span<const Range> ranges) { copy(part, ranges, true); }
-  void begin_from_host(Count part, std::span<const Range> ranges) { copy(part, ranges, false); }
+  void begin_to_host(Count part, std::span<const Elements> ranges) { copy(part, ranges, true); }
+  void begin_from_host(Count part, std::span<const Elements> ranges) { copy(part, ranges, false); }
   // Of what was begun in that part's room, if anything was. What other messages lack memory for
   // meanwhile is left to later rounds.
   Code end_copies(Count part) {
@@ -90,13 +90,13 @@ class Vector {
     std::vector<p2p::Pending*> copies;
   };
   Room& room_of(Count part) { return rooms_[static_cast<std::size_t>(part % kRooms)]; }
-  void copy(Count part, std::span<const Range> ranges, bool to_host) {
+  void copy(Count part, std::span<const Elements> ranges, bool to_host) {
     if (!has_rooms_) return;
     Room& room = room_of(part);
     const types::Datatype& type = *whole_.type;
     Count at = 0;
     for (std::size_t next = 0; next < ranges.size();) {
-      Range range = ranges[next++];
+      Elements range = ranges[next++];
       while (next < ranges.size() && ranges[next].begin == range.end)
         range.end = ranges[next++].end;
       if (range.count() == 0) continue;
@@ -137,8 +137,8 @@ class ByParts {
   Code run();
 
  private:
-  std::span<const Range> ranges_of(Count part);
-  Range result_of(Count part) const;
+  std::span<const Elements> ranges_of(Count part);
+  Elements result_of(Count part) const;
   TeamCall call_of(Count part);
 
   Communicator& comm_;
@@ -147,8 +147,8 @@ class ByParts {
   std::vector<Count> begins_;  // of blocks, and the end: of a reduce-scatter the members', else one
   std::vector<Count> edges_;   // of parts, from the beginning of each block
   Count parts_, room_;         // how many parts; elements of one
-  std::vector<Range> ranges_;  // of a part, by block
-  std::vector<Count> counts_;  // likewise
+  std::vector<Elements> ranges_;  // of a part, by block
+  std::vector<Count> counts_;     // likewise
   delegate::Uneven uneven_;
   Vector given_, result_;
   bool has_data_ = true;  // whether the team can be given what this member gives
@@ -191,7 +191,7 @@ ByParts::ByParts(Communicator& comm, const TeamCall& said, const Vectors& vector
   result_.set(vectors.result, vectors.result.device != nullptr);
 }
 
-std::span<const Range> ByParts::ranges_of(Count part) {
+std::span<const Elements> ByParts::ranges_of(Count part) {
   const auto at = static_cast<std::size_t>(part);
   for (std::size_t block = 0; block < ranges_.size(); ++block)
     ranges_[block] = {std::min(begins_[block] + edges_[at], begins_[block + 1]),
@@ -200,14 +200,14 @@ std::span<const Range> ByParts::ranges_of(Count part) {
 }
 
 // In this member's result.
-Range ByParts::result_of(Count part) const {
+Elements ByParts::result_of(Count part) const {
   const auto at = static_cast<std::size_t>(part);
   return {std::min(edges_[at], said_.count), std::min(edges_[at + 1], said_.count)};
 }
 
 TeamCall ByParts::call_of(Count part) {
-  const std::span<const Range> ranges = ranges_of(part);
-  std::ranges::transform(ranges, counts_.begin(), &Range::count);
+  const std::span<const Elements> ranges = ranges_of(part);
+  std::ranges::transform(ranges, counts_.begin(), &Elements::count);
   Count elements = 0;
   for (const Count count : counts_) elements += count;
   TeamCall call = said_;
@@ -241,7 +241,7 @@ Code ByParts::run() {
       why = std::move(comm_.runtime().reason);
     }
     if (is_last_word) break;
-    const Range result = result_of(part);
+    const Elements result = result_of(part);
     if (code == Code::ok && own == Code::ok && is_told_ && is_usable())
       result_.begin_from_host(part, std::span(&result, 1));
   }

@@ -73,15 +73,18 @@ class Relay {
     types::unpack(into_, chunk.offset, in);
     next(chunk);
   }
-  // What there is no memory for fails; what is under way ends first.
+  // What there is no memory for fails; what is under way ends first. Held while the device is
+  // asked, which may end the last chunk.
   template <class Work>
   void begin(const Work& work) {
+    ++running_;
     try {
       work();
     } catch (const std::bad_alloc&) {
       ok_ = false;
-      if (--running_ == 0) end();
+      --running_;
     }
+    if (--running_ == 0) end();
   }
   void end() {
     Done* const done = done_;

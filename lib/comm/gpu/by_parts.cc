@@ -29,7 +29,7 @@ using delegate::TeamCall;
 constexpr Count kPart = Count{1} << 20;  // bytes
 
 struct Elements {
-  Count begin = 0, end = 0;  // elements
+  Count begin = 0, end = 0;
   Count count() const { return end - begin; }
 };
 
@@ -113,6 +113,7 @@ class Vector {
         room.copies.push_back(runtime_.endpoint.copy(from, into));
     }
   }
+
   Runtime& runtime_;
   types::Buffer whole_;
   bool has_rooms_ = false;

@@ -21,6 +21,7 @@ Chunks::Chunks(Members& members) : members_(members) {
   cell_bytes_ = std::min(all, static_cast<std::size_t>(kMostPart));
   if (all <= cell_bytes_) return;
   turn_bytes_ = 4 * cell_bytes_;
+  returning_bytes_ = static_cast<std::size_t>(kReturning) * cell_bytes_;
   holds_turn_[static_cast<std::size_t>(members.me())] = true;
 }
 

@@ -61,6 +61,15 @@ class Chunks {
   }
   // The same where rounds go by cells. Where a giver's round lies in turn:
   void claim_cells();
+  // Of two members: so many parts lie in memory that stays with its giver, as what is given there
+  // comes back (fold_halves.cc).
+  static constexpr Count kReturning = 3;
+  bool has_returning() const { return returning_bytes_ > 0; }
+  void claim_returning() { claim_cells(), in_cells_ = false; }
+  std::byte* returning_of(int giver, Count round) const {
+    return members_.chunks_of(giver) + 2 * cell_bytes_ + turn_bytes_ +
+           static_cast<std::size_t>(round % kReturning) * cell_bytes_;
+  }
   std::byte* cell_of(int giver, Count round) const {
     const std::uint64_t turn = cell_rounds_ + static_cast<std::uint64_t>(round);
     const int holder = static_cast<int>((static_cast<std::uint64_t>(giver) + turn / 2) % 2);
@@ -91,7 +100,7 @@ class Chunks {
   void tell(std::atomic<std::uint64_t>& counter, Count rounds);
 
  private:
-  std::size_t cells_bytes() const { return 2 * cell_bytes_ + turn_bytes_; }
+  std::size_t cells_bytes() const { return 2 * cell_bytes_ + turn_bytes_ + returning_bytes_; }
   std::size_t ring_bytes() const { return members_.geometry().chunk_bytes - cells_bytes(); }
   static unsigned told_at(Count round) {
     return kToldBits * static_cast<unsigned>(round % static_cast<Count>(kDepth));
@@ -111,6 +120,7 @@ class Chunks {
   bool in_turn_ = false;              // this call's rounds lie in one,
   int last_turn_ = 0;                 // which is the latest
   std::array<bool, 2> holds_turn_{};  // this member
+  std::size_t returning_bytes_ = 0;   // of parts that come back, in each member's chunks
   // So many rounds of ours the other must have read before we write to a cell again, by cell; has
   // read for all that we know.
   std::array<std::uint64_t, 4> given_{};

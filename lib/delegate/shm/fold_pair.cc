@@ -1,8 +1,6 @@
-// Long vectors of two members. Each folds everything that is to be its result (the whole vector, or
-// its own block), and reads the other's operands where that one gave them, as they come.
-//
-// Sharing the folding (fold_long.cc) would spare half of it, but moves as many bytes through the
-// caches and waits twice as often: measured, it never won with two.
+// Vectors of two members: reduce, reduce-scatter, and allreduce where sharing the folding does not
+// pay (fold_halves.cc). Each folds everything that is to be its result (the whole vector, or its
+// own block), and reads the other's operands where that one gave them, as they come.
 //
 //   iteration k:   give(k)   fold(k-1)
 #include <algorithm>

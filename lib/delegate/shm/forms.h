@@ -23,7 +23,9 @@ struct ShortForms {
 };
 std::unique_ptr<TeamForm> make_by_levels(Members& members, ShortForms& shorts,
                                          const model::BoundAt& place);
-// fold_pair.cc, fold_long.cc: of long vectors, of two members and of more.
+// fold_halves.cc (allreduce), fold_pair.cc, fold_long.cc: of long vectors, of two members and of
+// more.
+std::unique_ptr<TeamForm> make_fold_halves(Members& members, Chunks& chunks);
 std::unique_ptr<TeamForm> make_fold_pair(Members& members, Chunks& chunks);
 std::unique_ptr<TeamForm> make_fold_long(Members& members, Chunks& chunks);
 // fold_crowd.cc: allreduce where ranks share cores: who has one folds for all. A vector takes so

@@ -8,6 +8,9 @@ namespace {
 // in one exchange; beyond, it goes through chunks, whose rounds overlap with the folding. Chosen,
 // not measured.
 constexpr std::size_t kPairShort = 4 << 10;
+// An allreduce of theirs is shared beyond: up to there folding less does not pay for one more wait
+// (measured where they share a cache and where they do not, record 0089).
+constexpr std::size_t kPairWhole = 32 << 10;
 
 bool scatters(const TeamCall& call) {
   return call.collective == coll::Collective::reduce_scatter;
@@ -23,6 +26,7 @@ Reductions::Reductions(Members& members, Chunks& chunks, const model::BoundAt& p
     : members_(members),
       barrier_(make_barrier(members)),
       short_(make_fold_short(members)),
+      halves_(chunks.has_returning() ? make_fold_halves(members, chunks) : nullptr),
       pair_(make_fold_pair(members, chunks)),
       long_(make_fold_long(members, chunks)),
       crowd_(make_fold_crowd(members, chunks)),
@@ -55,8 +59,15 @@ void Reductions::choose(Work& work) {
     work.form = shorts_.fold;
   else if (is_for_crowd(work))
     work.form = crowd_.get();
+  else if (is_for_halves(work))
+    work.form = halves_.get();
   else
     work.form = size == 2 ? pair_.get() : long_.get();
+}
+
+bool Reductions::is_for_halves(const Work& work) const {
+  return halves_ != nullptr && work.call.collective == coll::Collective::allreduce &&
+         work.bytes > kPairWhole;
 }
 
 // By members: where their blocks begin.

@@ -15,9 +15,11 @@ class Reductions {
  private:
   const Count* find_starts(const TeamCall& call);
   bool is_for_crowd(const Work& work) const;
+  bool is_for_halves(const Work& work) const;
 
   Members& members_;
-  const std::unique_ptr<TeamForm> barrier_, short_, pair_, long_, crowd_, scan_short_, scan_long_;
+  const std::unique_ptr<TeamForm> barrier_, short_, halves_, pair_, long_, crowd_, scan_short_,
+      scan_long_;
   ShortForms shorts_;
   const std::unique_ptr<TeamForm> by_levels_;
   std::vector<Count> starts_;  // of this reduce-scatter's blocks, and the end

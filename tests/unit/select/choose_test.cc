@@ -132,6 +132,24 @@ TEST_CASE("a team on one host takes the delegate where it can serve", "[select]"
   CHECK(taken(own_op, team) != "shm");
 }
 
+// By the built-in table: messages inside a host move the same bytes, and are matched.
+TEST_CASE("inside a host nothing is predicted ahead of the team of its ranks", "[select]") {
+  const model::Costs costs;
+  for (const int size : {2, 3, 4, 8, 16, 64})
+    for (const CollectiveRow& row : kCollectiveRows)
+      for (std::int64_t bytes = 8; bytes <= 1 << 28; bytes *= 2) {
+        auto team = one_host(size);
+        team.inside = costs.of_link("shm", 0);
+        team.fold_us_per_byte = costs.fold_us_per_byte();
+        team.shm_delegate = true;
+        if (coll::delegated(row.collective).kind == coll::Delegated::never ||
+            row.collective == Collective::barrier)  // has no bytes
+          continue;
+        INFO(row.name << " of " << size << ", " << bytes << " bytes");
+        CHECK(taken(ask(row.collective, bytes), team) == "shm");
+      }
+}
+
 TEST_CASE("the delegate can be forced, and is refused across hosts", "[select]") {
   auto team = one_host(4);
   team.shm_delegate = true;

@@ -148,6 +148,9 @@ class Run {
   void end_request(std::uint32_t index, p2p::Pending* request);
   void end_step(std::uint32_t index);
   void fold(const sched::Step& step);
+  void begin_moves(bool is_in);
+  static void move_done(p2p::Pending* request);
+  void end_move(p2p::Pending* request);
   void fail_with(Code code);
   void fail_by(const p2p::Pending& request);
   void part_company();
@@ -164,6 +167,8 @@ class Run {
   std::unique_ptr<BoundMemory> memory_;  // what the spaces are
   std::vector<StepState> states_;        // by step
   Queue receives_, others_;
+  std::vector<p2p::Pending*> moves_;  // under way, of spaces that are staged
+  bool is_moved_out_ = false;
   std::size_t unfinished_ = 0;
   std::size_t stragglers_ = 0;  // of a run that failed: what still touches its memory
   Code code_ = Code::ok;

@@ -53,20 +53,9 @@ bool BoundMemory::crosses_blocks(const Bound& bound, sched::Space space, const P
       [&](const sched::Step& step) { return crosses(step.from) || crosses(step.into); });
 }
 
-Code BoundMemory::stage(Bound& bound, ScratchPool::Piece& piece) {
-  Code code = Code::ok;
+void BoundMemory::stage(Bound& bound, ScratchPool::Piece& piece) {
   piece = pool_.take(static_cast<std::size_t>(bound.begins.back()), device_for_blocks());
   bound.staged = plain_in(piece, bound.begins.back());
-  for (std::size_t b = 0; b < bound.blocks.size(); ++b) {
-    const Count bytes = bound.begins[b + 1] - bound.begins[b];
-    if (bytes == 0) continue;
-    const types::Buffer message = message_of(bound.blocks[b]);
-    const types::Buffer packed = bound.staged.part(bound.begins[b], bytes);
-    types::copy(message, packed);
-    if (const Code failure = types::failure_of(message, packed); failure != Code::ok)
-      code = failure;
-  }
-  return code;
 }
 
 // Both spaces' elements are folded with those in scratch: so it is on their device, if there is
@@ -113,30 +102,27 @@ Code BoundMemory::bind(const Binding& binding, const Program& program) {
   if (const Count scratch = program.schedule.scratch; scratch > 0)
     scratch_ = pool_.take(static_cast<std::size_t>(scratch), device_for_blocks());
   scratch_base_ = scratch_.at;
-  Code code = binding.failure;
   const auto stage_if_needed = [&](Bound& bound, sched::Space space, ScratchPool::Piece& piece) {
-    if (bound.blocks.size() == 1 || !crosses_blocks(bound, space, program)) return;
-    const Code failure = stage(bound, piece);
-    if (code == Code::ok) code = failure;
+    if (bound.blocks.size() > 1 && crosses_blocks(bound, space, program)) stage(bound, piece);
   };
   stage_if_needed(in_, sched::Space::in, staged_in_);
   stage_if_needed(out_, sched::Space::out, staged_out_);
-  return code;
+  return binding.failure;
 }
 
-Code BoundMemory::deliver() {
-  Code code = Code::ok;
-  if (out_.staged.data == nullptr) return code;
-  for (std::size_t b = 0; b < out_.blocks.size(); ++b) {
-    const Count bytes = out_.begins[b + 1] - out_.begins[b];
-    if (bytes == 0) continue;
-    const types::Buffer message = message_of(out_.blocks[b]);
-    const types::Buffer packed = out_.staged.part(out_.begins[b], bytes);
-    types::copy(packed, message);
-    if (const Code failure = types::failure_of(packed, message); failure != Code::ok)
-      code = failure;
+const std::vector<BoundMemory::Move>& BoundMemory::moves(Moved way) {
+  moves_.clear();
+  for (const Bound* const bound : {&in_, &out_}) {
+    if (bound->staged.data == nullptr || (way == Moved::out && bound == &in_)) continue;
+    for (std::size_t b = 0; b < bound->blocks.size(); ++b) {
+      const Count bytes = bound->begins[b + 1] - bound->begins[b];
+      if (bytes == 0) continue;
+      const types::Buffer block = message_of(bound->blocks[b]);
+      const types::Buffer packed = bound->staged.part(bound->begins[b], bytes);
+      moves_.push_back(way == Moved::in ? Move{block, packed} : Move{packed, block});
+    }
   }
-  return code;
+  return moves_;
 }
 
 void BoundMemory::release() {

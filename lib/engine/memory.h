@@ -1,8 +1,8 @@
 // Bound memory of a run: turns slices of the three spaces into Buffers and addresses.
 //
 // Data movement addresses packed bytes. A slice that crosses blocks which do not lie together
-// has no Buffer; then the whole space is packed into plain bytes while the run lasts (staged)
-// and unpacked at its end.
+// has no Buffer; then the whole space lies in plain bytes while the run lasts (staged), moved in
+// before its first step and out after its last (staging.cc).
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,13 @@ class BoundMemory {
 
   // Nothing is bound before.
   Code bind(const Binding& binding, const Program& program);
-  // Writes staged results to where they belong, when the run went well.
-  Code deliver();
+  // What is to be copied of staged spaces: from their blocks, or back to those of the results.
+  struct Move {
+    types::Buffer from, into;
+  };
+  enum class Moved : std::uint8_t { in, out };
+  bool is_staged() const { return in_.staged.data != nullptr || out_.staged.data != nullptr; }
+  const std::vector<Move>& moves(Moved way);
   void release();
   // Lets go of the scratch for good: messages may still use it.
   void abandon();
@@ -46,7 +51,7 @@ class BoundMemory {
   static bool crosses_blocks(const Bound& bound, sched::Space space, const Program& program);
   static types::Buffer find(const Bound& bound, const sched::Slice& slice);
   void bind_blocks(const SpaceMemory& space, Bound& bound);
-  Code stage(Bound& bound, ScratchPool::Piece& piece);
+  void stage(Bound& bound, ScratchPool::Piece& piece);
   types::Device* device_for_folds(const Binding& binding) const;
   types::Device* device_for_blocks() const;
 
@@ -63,6 +68,7 @@ class BoundMemory {
   std::byte* out_base_ = nullptr;
   std::byte* scratch_base_ = nullptr;
   std::byte* spare_ = nullptr;
+  std::vector<Move> moves_;
   ScratchPool::Piece scratch_, spare_piece_, staged_in_, staged_out_;
 };
 

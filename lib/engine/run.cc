@@ -88,8 +88,11 @@ void Run::begin() {
     state.conditions = program_->conditions[state.step];
     if (state.conditions == 0) queue(state.step);
   }
+  is_moved_out_ = false;
   if (bound != Code::ok) [[unlikely]]
     fail_with(bound);
+  else if (memory_->is_staged()) [[unlikely]]
+    begin_moves(true);
   advance();
 }
 
@@ -105,7 +108,7 @@ inline void Run::queue(std::uint32_t step) {
 }
 
 void Run::advance() {
-  if (advancing_ || done_) return;
+  if (advancing_ || done_ || !moves_.empty()) return;
   {
     const TrueWhile now(advancing_);
     start_queued();
@@ -216,7 +219,7 @@ inline void Run::fold(const Step& step) {
 }
 
 // What failed first counts: the rest may follow from it.
-inline void Run::fail_with(Code code) {
+void Run::fail_with(Code code) {
   if (code_ == Code::ok) code_ = code;
 }
 
@@ -281,12 +284,21 @@ void Run::let_go() {
       request->on_done = nullptr;
       endpoint_.release(request);
     }
+  for (p2p::Pending* const request : moves_) {
+    request->on_done = nullptr;
+    endpoint_.release(request);
+  }
+  moves_.clear();
   stragglers_ = 0;
   memory_->abandon();
 }
 
 inline void Run::finish() {
-  if (code_ == Code::ok) code_ = memory_->deliver();
+  if (code_ == Code::ok && memory_->is_staged() && !std::exchange(is_moved_out_, true))
+      [[unlikely]] {
+    begin_moves(false);
+    if (!moves_.empty()) return;  // comes back with the last
+  }
   memory_->release();
   done_ = true;
   if (on_done != nullptr) on_done(this);

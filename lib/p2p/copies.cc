@@ -24,17 +24,6 @@ constexpr std::uint64_t kAhead = 4;  // chunks of a message that are packed befo
 constexpr std::uint64_t kMostArrived = std::uint64_t{16} << 20;
 constexpr std::uint32_t kNoMessage = ~0U;  // context of a device's work that is no message
 
-// What a device has no memory to begin has failed: its request ends.
-template <class Begin>
-void begin_or_fail(Bounce* work, const Begin& begin) {
-  try {
-    begin(work);
-  } catch (const std::bad_alloc&) {
-    work->transfer->failure = Code::no_mem;
-    work->fire(work, false);
-  }
-}
-
 }  // namespace
 
 Bounce* Core::take_bounce(Transfer* transfer, std::uint64_t offset, std::size_t bytes) {
@@ -122,8 +111,10 @@ void Core::pack_ahead(Transfer* transfer, std::size_t most) {
     transfer->last_bounce = bounce;
     transfer->packed += bytes;
     begin_copy(transfer);
-    transfer->buffer.device->pack(transfer->buffer, static_cast<types::Count>(bounce->offset),
-                                  {bounce->memory(), bytes}, bounce);
+    begin_or_fail(bounce, [&](Done* done) {
+      transfer->buffer.device->pack(transfer->buffer, static_cast<types::Count>(bounce->offset),
+                                    {bounce->memory(), bytes}, done);
+    });
   }
 }
 
@@ -220,17 +211,21 @@ void Core::unpack_later(Transfer* transfer, std::uint64_t offset,
   }
   arrived_bytes_ += bounce->bytes;
   begin_copy(transfer);
-  transfer->buffer.device->unpack(transfer->buffer, static_cast<types::Count>(offset), payload,
-                                  bounce);
+  begin_or_fail(bounce, [&](Done* done) {
+    transfer->buffer.device->unpack(transfer->buffer, static_cast<types::Count>(offset), payload,
+                                    done);
+  });
   wait_until([this] {
     if (arrived_bytes_ > kMostArrived) devices_.progress();
     return arrived_bytes_ <= kMostArrived || devices_.one_stands_behind_caller();
   });
 }
 
+// Counted as begun: to be handed to a device at once.
 Bounce* Core::take_work(Transfer* transfer, Bounce::Use use) {
   Bounce* const bounce = take_bounce(transfer, 0, 0);
   bounce->use = use;
+  begin_copy(transfer);
   return bounce;
 }
 
@@ -241,7 +236,6 @@ Transfer* Core::begin_work(const types::Buffer& from, const types::Buffer& into)
   const bool is_into =
       into.device != nullptr && (from.device == nullptr || from.device->is_usable());
   transfer->begin(Phase::copying, wireup_.rank(), {kNoMessage, 0, 0, 0}, is_into ? into : from);
-  begin_copy(transfer);
   return transfer;
 }
 

@@ -102,13 +102,12 @@ void Core::expose_once(PeerState& peer, Transfer* transfer) {
     }
     return;
   }
-  transfer->waits_exposed = true;
-  begin_copy(transfer);
   Bounce* const fence = take_work(transfer, Bounce::Use::fence);
+  transfer->waits_exposed = true;
   if (transfer->scratch != nullptr)
     DeviceReads::pack(transfer, 0, transfer->packed, fence);
   else
-    transfer->buffer.device->await_caller(fence);
+    begin_or_fail(fence, [&](Done* done) { transfer->buffer.device->await_caller(done); });
 }
 
 // What the caller gave our device before comes first, and then the grant, where the link is to
@@ -116,11 +115,11 @@ void Core::expose_once(PeerState& peer, Transfer* transfer) {
 bool Core::start_move(PeerState& peer, Transfer* transfer) {
   const bool is_by_link = is_moved(peer, *transfer);
   if (!is_by_link && DeviceReads(*this).has_place(*transfer)) return false;
+  Bounce* const ready = take_work(transfer, Bounce::Use::ready);
   transfer->by_link = is_by_link;
   transfer->phase = Phase::getting;
   transfer->packed = 0;  // nothing is read
-  begin_copy(transfer);
-  transfer->buffer.device->await_caller(take_work(transfer, Bounce::Use::ready));
+  begin_or_fail(ready, [&](Done* done) { transfer->buffer.device->await_caller(done); });
   return true;
 }
 
@@ -173,12 +172,13 @@ bool Core::start_own_copy(Transfer* transfer) {
   if (sent == nullptr || sent->phase != Phase::offered || sent->peer != wireup_.rank())
     return false;
   if (sent->buffer.device == nullptr && transfer->buffer.device == nullptr) return false;
+  Bounce* const got = take_work(transfer, Bounce::Use::get);
   const auto bytes = static_cast<types::Count>(transfer->total);
   transfer->phase = Phase::getting;
   transfer->packed = transfer->total;
-  begin_copy(transfer);
-  types::begin_copy(sent->buffer.part(0, bytes), transfer->buffer.part(0, bytes),
-                    take_work(transfer, Bounce::Use::get));
+  begin_or_fail(got, [&](Done* done) {
+    types::begin_copy(sent->buffer.part(0, bytes), transfer->buffer.part(0, bytes), done);
+  });
   return true;
 }
 

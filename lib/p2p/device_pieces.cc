@@ -43,18 +43,19 @@ void DeviceReads::pack(Transfer* transfer, std::uint64_t at, std::uint64_t bytes
   const auto count = static_cast<types::Count>(bytes);
   auto into = types::Buffer::plain(transfer->scratch + at % kWindow, count);
   into.device = transfer->buffer.device;
-  into.device->copy(transfer->buffer.part(static_cast<types::Count>(at), count), into, work);
+  begin_or_fail(work, [&](Done* done) {
+    into.device->copy(transfer->buffer.part(static_cast<types::Count>(at), count), into, done);
+  });
 }
 
 // Packs what is next if there is room for it. What cannot be had is answered all the same.
 void DeviceReads::refill(Transfer* transfer) {
   while (transfer->packed < std::min(transfer->total, transfer->moved + kWindow)) {
     const std::uint64_t at = transfer->packed, bytes = std::min(kPiece, transfer->total - at);
+    Bounce* const work =
+        transfer->failure == Code::ok ? core_.take_work(transfer, Bounce::Use::piece) : nullptr;
     transfer->packed += bytes;
-    if (transfer->failure == Code::ok) {
-      core_.begin_copy(transfer);
-      return pack(transfer, at, bytes, core_.take_work(transfer, Bounce::Use::piece));
-    }
+    if (work != nullptr) return pack(transfer, at, bytes, work);
     core_.queue_control(core_.peer(transfer->peer), Kind::refilled, 0, transfer->peer_id);
   }
 }
@@ -85,10 +86,12 @@ bool DeviceReads::on_emptied(int from, const transport::FrameHeader& header) {
 Result<void> DeviceReads::read(BulkLink& reader, Transfer* transfer) {
   const auto at = static_cast<types::Count>(transfer->moved);
   const auto bytes = static_cast<types::Count>(transfer->piece());
-  core_.begin_copy(transfer);
   Bounce* const got = core_.take_work(transfer, Bounce::Use::get);
-  const auto begun = reader.link->get(*transfer->source_memory, transfer->moved % kWindow,
-                                      transfer->buffer.part(at, bytes), got);
+  Result<void> begun;
+  begin_or_fail(got, [&](Done* done) {
+    begun = reader.link->get(*transfer->source_memory, transfer->moved % kWindow,
+                             transfer->buffer.part(at, bytes), done);
+  });
   if (!begun) {
     core_.forget_copy(transfer);
     core_.give_bounce(got);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <span>
 
 #include "base/bytes.h"
@@ -167,6 +168,17 @@ struct alignas(kCacheLine) Transfer final : Pending, MatchNode {
     total = static_cast<std::uint64_t>(memory.bytes);
   }
 };
+
+// Has a device begin what it is to do for a message. What it has no memory to begin has failed.
+template <class Begin>
+void begin_or_fail(Bounce* work, const Begin& begin) {
+  try {
+    begin(work);
+  } catch (const std::bad_alloc&) {
+    work->transfer->failure = Code::no_mem;
+    work->fire(work, false);
+  }
+}
 
 // A line of transfers, first in, first out.
 class TransferLine {

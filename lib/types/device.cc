@@ -184,8 +184,9 @@ void begin_copy(const Buffer& from, const Buffer& into, Done* done) {
 
 void begin_fold(const Fold& fold, Done* done) {
   Device* const device = fold.into.device != nullptr ? fold.into.device : fold.from.device;
-  const bool is_foreign = fold.from.device != nullptr && fold.from.device != device;
-  if (!is_foreign && device->folds(fold)) return device->fold(fold, done);
+  const bool is_near = fold.from.device == nullptr || fold.from.device == device ||
+                       device->copies_from(*fold.from.device);
+  if (is_near && device->folds(fold)) return device->fold(fold, done);
   fold_on_host(fold);
   done->fire(done, failure_of(fold.from, fold.into) == Code::ok);
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include "types/types.h"
@@ -60,7 +61,11 @@ class Mixed final : public Device {
       const std::unique_ptr<All> ended(one);
       ended->of->fire(ended->of, ended->ok);
     };
-    for (Device* const owner : owners_) owner->await_caller(all);
+    for (Device* const owner : owners_) try {
+        owner->await_caller(all);
+      } catch (const std::bad_alloc&) {  // that one is not waited for
+        all->fire(all, false);
+      }
     all->fire(all, true);
   }
 

@@ -1,6 +1,7 @@
 """bare_machine: what scripts/gpu_check brings to a machine with a GPU, and finds there.
 """
 import ctypes
+import json
 import pathlib
 import re
 import shutil
@@ -13,12 +14,23 @@ import on_gpu
 PROGRAMS = ["launcher/prun/prun", "launcher/prund/prund", "launcher/pmix/prun-pmix", "bindings/info/tutti-info",
             "bindings/mpi/libmpi_abi.so.1", "tests/mover/libmpi_mover.so",
             *(f"tests/gpu/gpu_{name}" for name in on_gpu.PROGRAMS),
-            *(f"tests/ranks/ranks_{name}" for name in on_gpu.MOVED)]
+            *(f"tests/ranks/ranks_{name}" for name in on_gpu.MOVED), "tests/random/random_program"]
+
+
+def mpich_runs(build):
+    """Of MPICH's suite what the build has of a sample of it: its programs, ranks and words. Without: where it never ran."""
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "programs"))
+    import mpich  # pylint: disable=import-outside-toplevel
+
+    source = build / "programs/mpich/source/test/mpi"
+    runs = [run for folder in mpich.FOLDERS for run in mpich.listed(source, folder)] if source.exists() else []
+    return [run for run in runs if run[0] not in on_gpu.MPICH_WITHOUT and (build / "programs/mpich/bin" / run[0]).exists()]
 
 
 def carry(build, into):
     """A tree of all that the check needs, without what only debuggers read; and libraries a bare machine may lack."""
-    for name in PROGRAMS:
+    runs = mpich_runs(build)[:on_gpu.MPICH_MOST]
+    for name in PROGRAMS + sorted({f"programs/mpich/bin/{run[0]}" for run in runs}):
         if not (build / name).exists():
             print(f"{name} was not built: it is not carried")
             continue
@@ -27,6 +39,7 @@ def carry(build, into):
         subprocess.run(["strip", "--strip-debug", into / name], check=True)
     folder = into / "carried"
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / "mpich.json").write_text(json.dumps(runs) + "\n")
     for name in ("bindings/mpi/libmpi_abi.so.1", "launcher/prun/prun", "bindings/info/tutti-info"):
         told = subprocess.run(["ldd", build / name], capture_output=True, text=True, check=False).stdout
         for library, path in re.findall(r"(lib(?:hwloc|sodium|udev|cap|ltdl|pciaccess|xml2)\S*) => (/\S+)", told):

@@ -1,6 +1,7 @@
 // A thread is in a call that waits for what its default stream holds; that goes on when another
 // thread has made calls. With two ranks: what it holds goes on when a message has come that was
-// asked for before; nobody else makes calls.
+// asked for before; nobody else makes calls. With four, of blocks that lie apart, by messages of
+// several blocks: they are moved together first.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -81,6 +82,7 @@ void behind_message(const char* name, const std::function<void()>& call) {
     call();
     return sends.join();
   }
+  if (rank > 1) return call();
   int word = 0;
   MPI_Request request;
   tutti::test::Held held;
@@ -151,6 +153,35 @@ void collectives(int count) {
   CHECK(are(1, count));
 }
 
+void blocks_apart(int count) {
+  const int gap = 3;
+  std::vector<int> counts, places, expected;
+  for (int i = 0; i < size; ++i) {
+    counts.push_back(count);
+    places.push_back(i * (count + gap));
+    expected.insert(expected.end(), static_cast<std::size_t>(count), i + 1);
+    expected.insert(expected.end(), static_cast<std::size_t>(gap), -1);
+  }
+  const Vector<int> from(std::vector<int>(static_cast<std::size_t>(count), rank + 1), Kind::device);
+  Vector<int> into(std::vector<int>(expected.size(), -1), Kind::device);
+  CU(cuCtxSynchronize());
+  behind_message("allgatherv", [&] {
+    MPI_Allgatherv(from.data(), count, MPI_INT, into.data(), counts.data(), places.data(), MPI_INT,
+                   MPI_COMM_WORLD);
+  });
+  CHECK(into.get() == expected);
+  into.put(std::vector<int>(expected.size(), -1));
+  CU(cuCtxSynchronize());
+  tutti::test::Held held;
+  CU(held.put());
+  MPI_Request request;
+  MPI_Iallgatherv(from.data(), count, MPI_INT, into.data(), counts.data(), places.data(), MPI_INT,
+                  MPI_COMM_WORLD, &request);
+  held.let_go();
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  CHECK(into.get() == expected);
+}
+
 }  // namespace
 
 int main() {
@@ -158,6 +189,10 @@ int main() {
   gpu::begin();
   if (size == 2) {
     for (const int count : {1, kCount, 100 * kCount}) collectives(count);
+    return done();
+  }
+  if (size == 4) {
+    for (const int count : {1, kCount, 20 * kCount}) blocks_apart(count);
     return done();
   }
   MPI_Comm comm;

@@ -100,7 +100,7 @@ Result<void> Gpu::await_fences(const Step& step) {
   if (lane.needs_fence && !ask_fence())
     TUTTI_DO(check(driver_.cuStreamWaitEvent(lane.stream, fence_, 0), "a wait for the caller"));
   lane.needs_fence = false;
-  if (job.what != What::copy || job.from.device == this || job.begun > 0) return {};
+  if (!reads_another(job) || job.begun > 0) return {};
   const auto* const other = static_cast<const Gpu*>(job.from.device);
   if (!other->is_fence_ahead_) return {};
   return check(driver_.cuStreamWaitEvent(lane.stream, other->fence_, 0), "a wait for the caller");

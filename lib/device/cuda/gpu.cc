@@ -1,11 +1,9 @@
 // Jobs, lanes and their ends. What a step does is in steps.cc.
 #include "device/cuda/gpu.h"
 
-#include <unistd.h>
-
+#include <new>
 #include <utility>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "device/cuda/current.h"
 #include "device/cuda/rest.h"
@@ -82,44 +80,6 @@ Gpu::~Gpu() {
 Result<void> Gpu::check(CUresult said, const char* what) const {
   if (said == CUDA_SUCCESS) return {};
   return fail(Code::other, std::string(what) + ": " + driver_.text_of(said));
-}
-
-Result<void> Gpu::prepare() {
-  if (is_gone()) return check(CUDA_ERROR_CONTEXT_IS_DESTROYED, "a context");
-  const Current current(driver_, context_);
-  if (!staging_.is_open()) TUTTI_DO(open_staging());
-  TUTTI_DO(take_spare());
-  TUTTI_DO(queues_.open());
-  TUTTI_DO(make_events());
-  tables_.open();
-  scratch_.prepare();
-  TUTTI_DO(kernels_.load());
-  if (!std::exchange(is_prepared_, true)) settle_kernels();  // of libraries that came before
-  return {};
-}
-
-// A driver may let the first kernel after others were loaded wait for all streams of the context,
-// until their local memory has grown (record 0086). Ours moves nothing; nothing is behind it.
-void Gpu::settle_kernels() {
-  constexpr std::int64_t kMost_ns = 100'000'000;
-  if (!is_prepared_ || is_gone()) return;
-  const Current current(driver_, context_);
-  CUstream stream = nullptr;
-  RowsParams params{};
-  params.packs = params.unit = 1;
-  bool has_ended = false;
-  if (driver_.cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0) == CUDA_SUCCESS &&
-      kernels_.rows(stream, params)) {
-    const std::int64_t until_ns = now_ns() + kMost_ns;
-    while (!has_ended && now_ns() < until_ns) {
-      has_ended = driver_.cuStreamQuery(stream) != CUDA_ERROR_NOT_READY;
-      if (!has_ended) ::usleep(50);
-    }
-  }
-  if (stream != nullptr) driver_.cuStreamDestroy(stream);
-  if (!has_ended)
-    log::explain("GPU " + std::to_string(ordinal_) +
-                 ": a kernel behind those that a library loaded did not end in 0.1 s");
 }
 
 // The driver may wait for streams when it allocates: not while one of the user's may stand still.
@@ -241,33 +201,14 @@ Result<bool> Gpu::enqueue(Step& step) try {
   return fail(Code::no_mem, "no memory");
 }
 
-Result<void> Gpu::make_event() {
-  CUevent event = nullptr;
-  TUTTI_DO(check(driver_.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "an event"));
-  events_.push_back(event);
-  ++made_events_;
-  return {};
-}
-
-// As many as there are ever steps at once, and for so many threads that wait with a mark.
-Result<void> Gpu::make_events() {
-  constexpr std::size_t kThreads = 64;
-  while (made_events_ < lanes_.size() * kMostInFlight + kThreads) TUTTI_DO(make_event());
-  return {};
-}
-
-Result<CUevent> Gpu::take_event() {
-  if (events_.empty()) TUTTI_DO(make_event());
-  const CUevent event = events_.back();
-  events_.pop_back();
-  return event;
-}
-
 void Gpu::fail_job(Job& job, const std::string& why) {
   constexpr const char* kWhat[] = {"a copy to the host", "a copy from the host", "a copy", "a fold",
                                    "a conversion",       "a wait for the caller"};
   job.has_failed = true;
-  tell(kWhat[static_cast<std::size_t>(job.what)], why);
+  try {
+    tell(kWhat[static_cast<std::size_t>(job.what)], why);
+  } catch (const std::bad_alloc&) {  // it ends without words
+  }
 }
 
 // Once a reason: a GPU that is lost fails all that was under way.
@@ -285,17 +226,28 @@ int Gpu::end_job(Job* job) {
   return 1;
 }
 
+// What a `done` asks for then fails at once, and is in no lane.
 void Gpu::abandon() {
   is_abandoned_ = true;
-  const std::string why = driver_.text_of(CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  std::string why;
+  try {
+    why = driver_.text_of(CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  } catch (const std::bad_alloc&) {
+  }
+  const auto end = [&](Job* job) {
+    fail_job(*job, why);
+    end_job(job);
+  };
   for (Lane& lane : lanes_) {
-    std::vector<Job*> all;
-    for (const Step& step : std::exchange(lane.in_flight, {}))
-      if (--step.job->in_flight == 0 && !step.job->is_waiting) all.push_back(step.job);
-    for (Job* job : std::exchange(lane.waiting, {})) all.push_back(job);
-    for (Job* job : all) {
-      fail_job(*job, why);
-      end_job(job);
+    while (!lane.in_flight.empty()) {
+      Job* const job = lane.in_flight.front().job;
+      lane.in_flight.pop_front();
+      if (--job->in_flight == 0 && !job->is_waiting) end(job);
+    }
+    while (!lane.waiting.empty()) {
+      Job* const job = lane.waiting.front();
+      lane.waiting.pop_front();
+      end(job);
     }
   }
 }

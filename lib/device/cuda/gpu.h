@@ -97,6 +97,10 @@ class Gpu final : public types::Device {
     int in_flight = 0;
     bool is_waiting = false, has_failed = false;
   };
+  // Another GPU's memory, which the driver copies by whatever way there is.
+  bool reads_another(const Job& job) const {
+    return job.from.device != nullptr && job.from.device != this;
+  }
   struct Lane;
   struct Step {
     Lane* lane = nullptr;

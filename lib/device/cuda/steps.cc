@@ -104,9 +104,8 @@ Result<bool> Gpu::take_chunk(Step& step, std::size_t place) {
 // which waits for a call of ours, ours would wait for ever. A kernel of ours does not.
 Result<void> Gpu::move(const Step& step, void* to, const void* from, Count bytes) {
   const Job& job = *step.job;
-  const bool is_of_others = job.what == What::copy && job.from.device != this;
   const Rest rest(driver_.enqueued);
-  if (!rest && !is_of_others) {
+  if (!rest && !reads_another(job)) {
     RowsParams params;
     params.many = nullptr;
     params.rows = 1;
@@ -272,14 +271,17 @@ Result<bool> Gpu::step_copy(Step& step) {
 Result<bool> Gpu::step_fold(Step& step) {
   Job& job = *step.job;
   const types::Datatype& type = *job.into.type;
-  const bool is_within = job.from.device != nullptr && job.into.device != nullptr;
-  if (!is_within) {
+  Count room = reach_of(type, job.total);
+  if (job.from.device == nullptr || job.into.device == nullptr) {
     TUTTI_TRY(is_taken, take_chunk(step, 0));
     if (!is_taken) return false;
+    room = static_cast<Count>(pace_.chunk);
+  } else if (reads_another(job)) {
+    TUTTI_DO(take_spare());
+    room = static_cast<Count>(kSpare);
   }
-  const Count left = job.total - job.begun;
-  return fold_elements(
-      step, is_within ? left : std::min(left, static_cast<Count>(pace_.chunk) / type.extent()));
+  return fold_elements(step,
+                       std::min(job.total - job.begun, std::max<Count>(1, room / type.extent())));
 }
 
 Result<bool> Gpu::fold_elements(Step& step, Count count) {
@@ -292,6 +294,10 @@ Result<bool> Gpu::fold_elements(Step& step, Count count) {
   if (job.from.device == nullptr) {
     std::memcpy(step.chunks[0], from, bytes);
     from = step.chunks[0];
+  } else if (reads_another(job)) {
+    auto* const spare = reinterpret_cast<std::byte*>(spare_);
+    TUTTI_DO(move(step, spare, from, static_cast<Count>(bytes)));
+    from = spare;
   } else if (job.into.device == nullptr) {
     std::memcpy(step.chunks[0], into, bytes);
     step.host = into;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "base/check.h"
@@ -74,6 +75,7 @@ std::uint64_t FakeDevice::draw() {
 void FakeDevice::begin(std::function<void()> run, Done* done) {
   const bool fails = options_.fails_from >= 0 && begun_ >= options_.fails_from;
   ++begun_;
+  if (fails && options_.lacks_memory) throw std::bad_alloc();
   if (options_.longest_delay == 0 && !is_behind_) {
     if (!fails) run();
     return done->fire(done, !fails);

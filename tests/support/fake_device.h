@@ -18,6 +18,7 @@ struct FakeDeviceOptions {
   int longest_delay =
       5;                // looks until work ends: 0 to so many; 0: at once, before the call returns
   int fails_from = -1;  // the number of the first work that fails; -1: none
+  bool lacks_memory = false;  // fails at once: there is no memory to begin it
 };
 
 class FakeDevice final : public types::Device {

@@ -1,6 +1,7 @@
 // NCCL's functions: communicators that come to be in a thread, calls that are put into streams.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -36,10 +37,14 @@ std::uint64_t host_number() {
   return std::hash<std::string>{}(given != nullptr ? given : name);
 }
 
+void take_as_long_as(const char* variable) {
+  if (const char* const us = std::getenv(variable))
+    ::usleep(static_cast<useconds_t>(std::atoi(us)));
+}
+
 // As the real one does first of all. STANDIN_NCCL_LOAD_US: that takes so long.
 void load_kernels(CUcontext context) {
-  if (const char* const us = std::getenv("STANDIN_NCCL_LOAD_US"))
-    ::usleep(static_cast<unsigned>(std::atoi(us)));
+  take_as_long_as("STANDIN_NCCL_LOAD_US");
   if (&tutti_standin_loads != nullptr) tutti_standin_loads(context);
 }
 
@@ -80,11 +85,17 @@ class Room {
   bool has_it_ = false;
 };
 
+bool spans_hosts(const ncclComm& comm) {
+  const Member* const members = comm.file->members;
+  return std::any_of(members, members + comm.size,
+                     [members](const Member& each) { return each.host != members[0].host; });
+}
+
 void run(void* data) {
   auto* const what = static_cast<InStream*>(data);
   const Room room(*what->comm);
-  if (const char* const us = std::getenv("STANDIN_NCCL_WORK_US"))
-    ::usleep(static_cast<useconds_t>(std::atoi(us)));
+  take_as_long_as("STANDIN_NCCL_WORK_US");
+  if (spans_hosts(*what->comm)) take_as_long_as("STANDIN_NCCL_BETWEEN_US");
   if (const ncclResult_t no = told_to("work"); no != ncclSuccess) {
     what->comm->state.store(no);
     while (!what->comm->is_aborted.load()) ::usleep(50);  // a kernel that is stuck

@@ -183,10 +183,13 @@ TEST_CASE("a receive whose message waits for its device ends with its context or
 }
 
 TEST_CASE("where the device fails that a message waits for both sides are told", "[p2p][behind]") {
+  const bool lacks_memory = GENERATE(false, true);
+  const Code why = lacks_memory ? Code::no_mem : Code::other;
   for (const std::size_t bytes : kLengths)
     for (const bool is_early : {true, false}) {
       FakeDeviceOptions device;
       device.fails_from = 0;
+      device.lacks_memory = lacks_memory;
       Behind pair(device);
       pair.stand(true);
       const Buffer into = pair.room(1, false, bytes);
@@ -196,7 +199,7 @@ TEST_CASE("where the device fails that a message waits for both sides are told",
       pair.stand(false);
       if (!is_early) receive = pair.receive(7, into);
       REQUIRE(pair.until([&] { return send->done && receive->done; }));
-      REQUIRE(send->status.code == Code::other);
+      REQUIRE(send->status.code == why);
       REQUIRE(receive->status.code == Code::other);
       REQUIRE(pair.fleet.regions == 0);
     }

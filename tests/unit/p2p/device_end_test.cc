@@ -62,11 +62,14 @@ TEST_CASE("copies that are under way when a peer is lost end before their reques
 }
 
 TEST_CASE("a device that fails ends the requests that need it with an error", "[p2p][device]") {
+  const bool lacks_memory = GENERATE(false, true);
+  const Code why = lacks_memory ? Code::no_mem : Code::other;
   for (const std::size_t bytes : {100UL, 100'000UL})
     for (const bool on_sender : {true, false}) {
       INFO(bytes << " bytes, the sender's " << on_sender);
       MemoryVariant variant = memory_variants()[0];
       variant.device.fails_from = bytes > 1000 ? 3 : 0;
+      variant.device.lacks_memory = lacks_memory;
       Machines both(2, variant);
       const Room source(both, 0, on_sender, pattern(bytes, 1));
       const Room target(both, 1, !on_sender, std::vector<std::byte>(bytes));
@@ -74,7 +77,7 @@ TEST_CASE("a device that fails ends the requests that need it with an error", "[
       Pending* receive = both.worlds[1].recv(0, {1, 0, 5, 0}, target.buffer());
       Pending* const failed = on_sender ? send : receive;
       REQUIRE(both.worlds.until([&] { return failed->done; }));
-      REQUIRE(failed->status.code == Code::other);
+      REQUIRE(failed->status.code == why);
       REQUIRE(both.device(on_sender ? 0 : 1).pending() == 0);
     }
 }
@@ -82,6 +85,8 @@ TEST_CASE("a device that fails ends the requests that need it with an error", "[
 // Whether its receive is there already or not, with credit and without; what is sent after it stays
 // behind it.
 TEST_CASE("a send whose device fails tells its receiver", "[p2p][device]") {
+  const bool lacks_memory = GENERATE(false, true);
+  const Code why = lacks_memory ? Code::no_mem : Code::other;
   for (MemoryVariant variant : memory_variants())
     for (const std::size_t bytes : {100UL, 5'000UL, 20'000UL, 100'000UL})
       for (const Mode mode : {Mode::standard, Mode::synchronous})
@@ -89,6 +94,7 @@ TEST_CASE("a send whose device fails tells its receiver", "[p2p][device]") {
           for (const char* room : {"4M", "4096"}) {
             INFO(variant.name << ", " << bytes << " bytes, room for " << room);
             variant.device.fails_from = 0;
+            variant.device.lacks_memory = lacks_memory;
             Machines both(2, variant, knobs_with({{"TUTTI_UNEXPECTED_BYTES", room}}));
             const auto data = pattern(700, 2);
             const Room source(both, 0, true, pattern(bytes, 1)), next(both, 0, false, data),
@@ -109,7 +115,7 @@ TEST_CASE("a send whose device fails tells its receiver", "[p2p][device]") {
             Pending* const two = receive(second);
             REQUIRE(both.worlds.until(
                 [&] { return failed->done && sent->done && one->done && two->done; }));
-            REQUIRE(failed->status.code == Code::other);
+            REQUIRE(failed->status.code == why);
             REQUIRE(one->status.code == Code::other);
             REQUIRE(sent->status.code == Code::ok);
             REQUIRE(two->status.code == Code::ok);

@@ -139,14 +139,17 @@ TEST_CASE("a message to oneself is one copy of the device's", "[p2p][device]") {
 }
 
 TEST_CASE("where the sender's device fails both sides are told", "[p2p][device]") {
+  const bool lacks_memory = GENERATE(false, true);
+  const Code why = lacks_memory ? Code::no_mem : Code::other;
   for (const std::size_t bytes : {std::size_t{20'000}, std::size_t{300'000}}) {
     FakeDeviceOptions device;
     device.fails_from = 0;
+    device.lacks_memory = lacks_memory;
     FleetPair pair(device);
     Pending* const send = pair.send(1, pair.take(0, true, pattern(bytes, 1)));
     Pending* const receive = pair.receive(1, pair.take(1, false, std::vector<std::byte>(bytes)));
     REQUIRE(pair.until([&] { return send->done && receive->done; }));
-    REQUIRE(send->status.code == Code::other);
+    REQUIRE(send->status.code == why);
     REQUIRE(receive->status.code == Code::other);
     REQUIRE(pair.fleet.regions == 0);
   }

@@ -153,18 +153,21 @@ TEST_CASE("a copy of the link's own that fails ends the message at both ends",
 
 TEST_CASE("where a device fails before the link moves its memory both sides are told",
           "[p2p][device][link]") {
+  const bool lacks_memory = GENERATE(false, true);
+  const Code why = lacks_memory ? Code::no_mem : Code::other;
   for (const bool is_sender : {true, false}) {
     INFO((is_sender ? "the sender's" : "the receiver's"));
     FakeDeviceOptions device;
     device.fails_from = 0;
+    device.lacks_memory = lacks_memory;
     Movers movers({}, device);
     Room from(*movers.machines, 0, is_sender, pattern(kBytes, 1));
     Room into(*movers.machines, 1, !is_sender, std::vector<std::byte>(kBytes));
     Pending* const receive = movers.receive(0, 1, 1, into.buffer());
     Pending* const send = movers.send(0, 1, 1, from.buffer());
     REQUIRE(movers.until([&] { return send->done && receive->done; }));
-    REQUIRE(receive->status.code == Code::other);
-    if (is_sender) REQUIRE(send->status.code == Code::other);
+    REQUIRE(receive->status.code == (is_sender ? Code::other : why));
+    if (is_sender) REQUIRE(send->status.code == why);
   }
 }
 

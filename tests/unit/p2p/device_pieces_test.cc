@@ -187,15 +187,19 @@ TEST_CASE("where reading fails between two pieces, all comes by frames", "[p2p][
 }
 
 TEST_CASE("where packing fails both sides are told", "[p2p][pieces]") {
+  const bool lacks_memory = GENERATE(false, true);
+  const Code why = lacks_memory ? Code::no_mem : Code::other;
   for (int nth = 0; nth < 6; ++nth) {
     FakeDeviceOptions device;
     device.seed = kHasMemory;
     device.fails_from = nth;
+    device.lacks_memory = lacks_memory;
     FleetPair pair(device);
     Message message(pair, false);
     REQUIRE(message.ends());
     const bool has_failed = message.sent->status.code != Code::ok;
-    CHECK(message.got->status.code == message.sent->status.code);
+    CHECK(message.got->status.code == (has_failed ? Code::other : Code::ok));
+    if (has_failed) CHECK(message.sent->status.code == why);
     if (!has_failed) CHECK(pair.content(message.into) == message.from.stream);
     if (nth < 3) CHECK(has_failed);
     REQUIRE(pair.fleet.regions == 0);

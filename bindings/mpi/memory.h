@@ -21,6 +21,11 @@ inline types::Buffer bytes_at(const void* data, Count bytes) {
 inline Code end_work(p2p::Pending* work) {
   return process.world->endpoint().end(work);
 }
+// The same for what its caller gave a buffer's device before: for who copies on the spot next.
+inline void await_caller(const types::Buffer& buffer) {
+  if (buffer.device != nullptr) [[unlikely]]
+    end_work(process.world->endpoint().await_caller(*buffer.device));
+}
 // Copies a whole message, the shorter of both.
 inline Code copy_message(const types::Buffer& from, const types::Buffer& into) {
   if (from.device != nullptr || into.device != nullptr) [[unlikely]]

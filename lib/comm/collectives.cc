@@ -33,6 +33,7 @@ Code run_widened(Communicator& comm, const CollCall& call, const types::Datatype
   Code code = Code::ok;
   for (Count part = 0; part < parts; ++part) {
     const CollCall cut = parts == 1 ? call : part_of(call, part * most, most);
+    take_to_join(comm, [&] { return await_callers(comm, cut), true; });
     WidenedReduction widened(comm, cut, wider, goes_to_team(comm, cut, wider));
     const Code ended = widened.end(run_said(comm, widened.call()));
     if (code == Code::ok) code = ended;
@@ -82,6 +83,7 @@ Request* make_prepared(Communicator& comm, const CollCall& call, const types::Da
 // A call that was prepared so. It has its number: the others wait for it.
 Request* start_prepared(Communicator& comm, const CollCall& call, const types::Datatype* wider,
                         const PreparedCall& prepared) {
+  if (wider != nullptr) take_to_join(comm, [&] { return await_callers(comm, call), true; });
   Request* const request =
       take_to_join(comm, [&] { return make_prepared(comm, call, wider, prepared); });
   RequestMaker::begin(*request);

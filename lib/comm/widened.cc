@@ -119,6 +119,20 @@ Count parts_of(const CollCall& call, Count most) {
   return cuts && count_of(call) > most ? (count_of(call) - 1) / most + 1 : 1;
 }
 
+void await_callers(Communicator& comm, const CollCall& call) {
+  p2p::Endpoint& endpoint = comm.runtime().endpoint;
+  const types::Devices& devices = comm.runtime().devices;
+  if (devices.is_empty() || devices.is_queued()) [[likely]]
+    return;
+  const auto await = [&](const void* data, Count count) {
+    if (count == 0) return;
+    types::Device* const device = devices.whole(data, count, *type_of_reduction(call)).device;
+    if (device != nullptr && device->is_usable()) endpoint.end(endpoint.await_caller(*device));
+  };
+  await(call.in_place ? call.recv : call.send, given_by(comm, call));
+  await(call.recv, taken_by(comm, call));
+}
+
 WidenedReduction::WidenedReduction(Communicator& comm, const CollCall& call,
                                    const types::Datatype& wider, bool by_host)
     : pool_(comm.runtime().scratch),

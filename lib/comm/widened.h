@@ -29,6 +29,10 @@ CollCall part_of(const CollCall& call, Count from, Count most);
 // buffers are: it is short, or passes since others were refused (gpu/past_team.cc).
 bool goes_to_team(const Communicator& comm, const CollCall& call, const types::Datatype& wider);
 
+// Waits for what this member's caller gave the GPUs of its buffers before. They are converted on
+// the spot, where everybody would wait for that; here messages move, and others call.
+void await_callers(Communicator& comm, const CollCall& call);
+
 class WidenedReduction {
  public:
   // Takes the user's contribution; `by_host`: where the processors work, whatever memory it is in.

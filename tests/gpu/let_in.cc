@@ -1,9 +1,13 @@
 // A thread is in a call that waits for what its default stream holds; that goes on when another
 // thread has made calls. With two ranks: what it holds goes on when a message has come that was
-// asked for before; nobody else makes calls. With four, of blocks that lie apart, by messages of
-// several blocks: they are moved together first.
+// asked for before; nobody else makes calls. With four, by messages: of blocks that lie apart,
+// which are moved together first; and reductions that are folded, or converted, by who waits for
+// that.
+#include <mpi-ext.h>
+
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <functional>
 #include <thread>
@@ -53,6 +57,12 @@ void all(MPI_Comm comm) {
   int at = 0;
   beside(comm, [&] { MPI_Pack(from.data(), kCount, MPI_INT, host.data(), bytes, &at, self); });
   CHECK(host == ones && at == bytes);
+  MPI_Aint place = 0;
+  std::vector<int> external(kCount);
+  beside(comm, [&] {
+    MPI_Pack_external("external32", from.data(), kCount, MPI_INT, external.data(), bytes, &place);
+  });
+  CHECK(external == std::vector<int>(kCount, 1 << 24) && place == bytes);  // big endian
   at = 0;
   beside(comm, [&] { MPI_Unpack(host.data(), bytes, &at, into.data(), kCount, MPI_INT, self); });
   CHECK(into.get() == ones && at == bytes);
@@ -182,6 +192,50 @@ void blocks_apart(int count) {
   CHECK(into.get() == expected);
 }
 
+void add(void* in, void* inout, int* count, MPI_Datatype*) {
+  for (int i = 0; i < *count; ++i) static_cast<int*>(inout)[i] += static_cast<int*>(in)[i];
+}
+
+void on_the_spot(int count) {
+  MPI_Op sum;
+  MPI_Op_create(&add, 1, &sum);
+  const auto many = static_cast<std::size_t>(count);
+  const Vector<int> from(std::vector<int>(many, rank + 1), Kind::device);
+  Vector<int> into(std::vector<int>(many), Kind::device);
+  const std::vector<std::uint16_t> one(many, 0x3f80), four(many, 0x4080);  // bfloat16
+  const Vector<std::uint16_t> halves(one, Kind::device);
+  Vector<std::uint16_t> total(one, Kind::device);
+  CU(cuCtxSynchronize());
+  const auto start = [&](bool is_own, MPI_Request* request) {
+    if (is_own)
+      MPI_Iallreduce(from.data(), into.data(), count, MPI_INT, sum, MPI_COMM_WORLD, request);
+    else
+      MPI_Iallreduce(halves.data(), total.data(), count, MPIX_BFLOAT16, MPI_SUM, MPI_COMM_WORLD,
+                     request);
+  };
+  behind_message("a user's operation", [&] {
+    MPI_Allreduce(from.data(), into.data(), count, MPI_INT, sum, MPI_COMM_WORLD);
+  });
+  CHECK(into.get() == std::vector<int>(many, 10));
+  behind_message("a wider type", [&] {
+    MPI_Allreduce(halves.data(), total.data(), count, MPIX_BFLOAT16, MPI_SUM, MPI_COMM_WORLD);
+  });
+  CHECK(total.get() == four);
+  for (const bool is_own : {true, false}) {
+    into.put(std::vector<int>(many));
+    total.put(one);
+    CU(cuCtxSynchronize());
+    behind_message("a request", [&] {
+      MPI_Request request;
+      start(is_own, &request);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+    });
+    if (is_own) CHECK(into.get() == std::vector<int>(many, 10));
+    if (!is_own) CHECK(total.get() == four);
+  }
+  MPI_Op_free(&sum);
+}
+
 }  // namespace
 
 int main() {
@@ -192,7 +246,10 @@ int main() {
     return done();
   }
   if (size == 4) {
-    for (const int count : {1, kCount, 20 * kCount}) blocks_apart(count);
+    for (const int count : {1, kCount, 20 * kCount}) {
+      blocks_apart(count);
+      on_the_spot(count);
+    }
     return done();
   }
   MPI_Comm comm;

@@ -83,6 +83,7 @@ Code pack_external(const char* datarep, const void* inbuf, Count incount, types:
     return too_short("outbuf", bytes, outsize - *position);
   const auto from = message_at(inbuf, incount, datatype);
   HostWindow out(window(outbuf, *position, bytes));
+  await_caller(from);
   if (const auto done = types::pack_external(from, out.data()); !done) return note(done);
   if (const Code code = types::failure_of(from.device); code != Code::ok) return code;
   if (const Code code = out.write(); code != Code::ok) return code;
@@ -101,6 +102,7 @@ Code unpack_external(const char* datarep, const void* inbuf, Count insize, Count
   const auto into = message_at(outbuf, outcount, datatype);
   HostWindow in(window(inbuf, *position, bytes));
   if (const Code code = in.read(); code != Code::ok) return code;
+  await_caller(into);
   if (const auto done = types::unpack_external(into, in.data()); !done) return note(done);
   if (const Code code = types::failure_of(into.device); code != Code::ok) return code;
   *position += bytes;

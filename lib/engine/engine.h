@@ -151,6 +151,7 @@ class Run {
   void begin_moves(bool is_in);
   static void move_done(p2p::Pending* request);
   void end_move(p2p::Pending* request);
+  void fail_for_memory(const char* words);
   void fail_with(Code code);
   void fail_by(const p2p::Pending& request);
   void part_company();
@@ -167,7 +168,12 @@ class Run {
   std::unique_ptr<BoundMemory> memory_;  // what the spaces are
   std::vector<StepState> states_;        // by step
   Queue receives_, others_;
-  std::vector<p2p::Pending*> moves_;  // under way, of spaces that are staged
+  struct MoveState {
+    Run* run;
+    p2p::Pending* request;  // while it is under way
+  };
+  std::vector<MoveState> moves_;  // of blocks that are staged
+  std::size_t moving_ = 0;        // of them are under way
   bool is_moved_out_ = false;
   std::size_t unfinished_ = 0;
   std::size_t stragglers_ = 0;  // of a run that failed: what still touches its memory

@@ -108,7 +108,7 @@ inline void Run::queue(std::uint32_t step) {
 }
 
 void Run::advance() {
-  if (advancing_ || done_ || !moves_.empty()) return;
+  if (advancing_ || done_ || moving_ > 0) return;
   {
     const TrueWhile now(advancing_);
     start_queued();
@@ -129,8 +129,7 @@ void Run::start_queued() {
         break;
     }
   } catch (const std::bad_alloc&) {  // the step has not begun: its peer is told so
-    fail_with(Code::no_mem);
-    failure_.text = "there is not enough memory for the messages of its steps";
+    fail_for_memory("there is not enough memory for the messages of its steps");
   }
 }
 
@@ -223,6 +222,14 @@ void Run::fail_with(Code code) {
   if (code_ == Code::ok) code_ = code;
 }
 
+void Run::fail_for_memory(const char* words) {
+  if (code_ == Code::ok) try {
+      failure_.text = words;
+    } catch (const std::bad_alloc&) {  // it ends so without them
+    }
+  fail_with(Code::no_mem);
+}
+
 void Run::fail_by(const p2p::Pending& request) {
   if (code_ == Code::ok) try {
       failure_ = endpoint_.failure_of(request);
@@ -284,11 +291,12 @@ void Run::let_go() {
       request->on_done = nullptr;
       endpoint_.release(request);
     }
-  for (p2p::Pending* const request : moves_) {
-    request->on_done = nullptr;
-    endpoint_.release(request);
-  }
-  moves_.clear();
+  for (const MoveState& move : moves_)
+    if (move.request != nullptr) {
+      move.request->on_done = nullptr;
+      endpoint_.release(move.request);
+    }
+  moving_ = 0;
   stragglers_ = 0;
   memory_->abandon();
 }
@@ -297,7 +305,7 @@ inline void Run::finish() {
   if (code_ == Code::ok && memory_->is_staged() && !std::exchange(is_moved_out_, true))
       [[unlikely]] {
     begin_moves(false);
-    if (!moves_.empty()) return;  // comes back with the last
+    if (moving_ > 0) return;  // comes back with the last
   }
   memory_->release();
   done_ = true;

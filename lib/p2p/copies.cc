@@ -53,6 +53,7 @@ void Core::begin_copy(Transfer* transfer) {
 // and completes nothing.
 void Core::on_copied(Done* self, bool ok) {
   auto* const bounce = static_cast<Bounce*>(self);
+  bounce->note_fired();
   Transfer* const transfer = bounce->transfer;
   transfer->core->end_copy(transfer, bounce, ok);
 }

@@ -85,8 +85,10 @@ Result<void> Core::expose_device(const PeerState& peer, Transfer* transfer) {
 
 // If its peer shall read this message, it then has a region. Otherwise it goes by frames.
 void Core::expose_once(PeerState& peer, Transfer* transfer) {
-  if (std::exchange(transfer->was_exposed, true)) return;
-  transfer->holds = true;
+  if (transfer->was_exposed) return;
+  bytes_.stock(
+      1, sizeof(Bounce));  // for the wait below: what is exposed without it is told of too soon
+  transfer->was_exposed = transfer->holds = true;
   if (!is_read(peer, *transfer)) {
     peer.note_unasked(transfer->total);
     transfer->by_link = is_moved(peer, *transfer);

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <new>
 #include <span>
 
 #include "base/bytes.h"
@@ -62,7 +61,7 @@ struct Transfer;
 
 // A part of a message that a device packs or unpacks, in the byte pool; its bytes follow it, or are
 // lent by the transport. Or, of no bytes, other work of a device for a message.
-struct Bounce final : Done {
+struct Bounce final : WatchedDone {
   enum class Use : std::uint8_t { unpack, pack, work, fence, get, ready, piece };
   Transfer* transfer = nullptr;
   Bounce* next = nullptr;
@@ -172,12 +171,10 @@ struct alignas(kCacheLine) Transfer final : Pending, MatchNode {
 // Has a device begin what it is to do for a message. What it has no memory to begin has failed.
 template <class Begin>
 void begin_or_fail(Bounce* work, const Begin& begin) {
-  try {
-    begin(work);
-  } catch (const std::bad_alloc&) {
-    work->transfer->failure = Code::no_mem;
-    work->fire(work, false);
-  }
+  if (work->begins([&] { begin(work); })) return;
+  Code& failure = work->transfer->failure;
+  if (failure == Code::ok) failure = Code::no_mem;
+  work->fire(work, false);
 }
 
 // A line of transfers, first in, first out.

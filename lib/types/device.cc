@@ -72,53 +72,40 @@ void fold_on_host(const Fold& fold) {
 
 // A fold in host memory, once what their callers gave its devices has ended: that may wait for a
 // message of ours, so nobody waits for it on the spot. Ends itself.
-class HostFold final : public Done {
+class HostFold final : public WatchedDone {
  public:
   HostFold(const Fold& fold, Done* done)
       : fold_(fold), done_(done), left_{fold.into.device, fold.from.device} {
     if (left_[0] == left_[1]) left_[1] = nullptr;
     fire = [](Done* self, bool ok) {
       auto* const mine = static_cast<HostFold*>(self);
-      if (mine->has_fired_ != nullptr) *std::exchange(mine->has_fired_, nullptr) = true;
+      mine->note_fired();
       mine->go_on(ok);
     };
   }
   // Perhaps inside a device's progress.
   void go_on(bool ok) {
-    for (Device*& device : left_)
-      if (ok && device != nullptr) return await(*std::exchange(device, nullptr));
+    for (Device*& left : left_) {
+      Device* const device = std::exchange(left, nullptr);
+      if (!ok || device == nullptr) continue;
+      if (begins([&] { device->await_caller(this); })) return;
+      ok = false;
+    }
     if (ok) try {
         fold_on_host(fold_);
         ok = failure_of(fold_.from, fold_.into) == Code::ok;
       } catch (const std::bad_alloc&) {
         ok = false;
       }
-    end(ok);
-  }
-
- private:
-  // What there is no memory to wait for has failed; what is thrown by who was told is not ours.
-  void await(Device& device) {
-    bool has_fired = false;
-    has_fired_ = &has_fired;
-    try {
-      device.await_caller(this);
-      if (!has_fired) has_fired_ = nullptr;
-    } catch (const std::bad_alloc&) {
-      if (has_fired) throw;
-      end(false);
-    }
-  }
-  void end(bool ok) {
     Done* const done = done_;
     delete this;
     done->fire(done, ok);
   }
 
+ private:
   const Fold fold_;
   Done* const done_;
   std::array<Device*, 2> left_;  // to be waited for
-  bool* has_fired_ = nullptr;
 };
 
 }  // namespace

@@ -60,6 +60,7 @@ class Device {
   virtual void copy(const Buffer& from, const Buffer& into, Done* done) = 0;
   virtual bool copies_from(const Device&) const { return false; }
   // Whether it folds these, by a predefined operation; what it does not is done in host memory.
+  // `from` may be of a device that it copies from.
   virtual bool folds(const Fold& fold) const = 0;
   virtual void fold(const Fold& fold, Done* done) = 0;
   // Whether it takes these elements of two-byte floats, which are its own, to those of their

@@ -29,7 +29,8 @@ def mpich_runs(build):
 
 def carry(build, into):
     """A tree of all that the check needs, without what only debuggers read; and libraries a bare machine may lack."""
-    runs = mpich_runs(build)[:on_gpu.MPICH_MOST]
+    runs = mpich_runs(build)
+    runs = runs[::-(-len(runs) // on_gpu.MPICH_MOST) or 1]  # of all its chapters
     for name in PROGRAMS + sorted({f"programs/mpich/bin/{run[0]}" for run in runs}):
         if not (build / name).exists():
             print(f"{name} was not built: it is not carried")

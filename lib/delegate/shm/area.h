@@ -90,7 +90,7 @@ struct MemberCounters {
   alignas(kCacheLine) Filled filled[kEntries];            // of calls in turn
   alignas(kCacheLine) std::atomic<std::uint64_t> read;    // rounds it has taken from others
   ReadPaces paces;                                        // what taking them took
-  alignas(kCacheLine) std::atomic<std::uint64_t> folded;  // rounds folded into its chunks
+  alignas(kCacheLine) std::atomic<std::uint64_t> folded;  // rounds it has folded
   // Blocks read from the givers' own memory (direct.cc). Twice the number of the latest call in
   // which it has tried, and one more where it could not.
   alignas(kCacheLine) std::atomic<std::uint64_t> answered;

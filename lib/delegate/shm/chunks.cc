@@ -21,7 +21,8 @@ Chunks::Chunks(Members& members) : members_(members) {
   cell_bytes_ = std::min(all, static_cast<std::size_t>(kMostPart));
   if (all <= cell_bytes_) return;
   turn_bytes_ = 4 * cell_bytes_;
-  returning_bytes_ = static_cast<std::size_t>(kReturning) * cell_bytes_;
+  const std::size_t returning = static_cast<std::size_t>(kReturning) * cell_bytes_;
+  if (ring_bytes() >= returning + kLeastDepth * cell_bytes_) returning_bytes_ = returning;
   holds_turn_[static_cast<std::size_t>(members.me())] = true;
 }
 

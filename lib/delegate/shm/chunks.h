@@ -8,7 +8,8 @@
 // where it took one of the other's two rounds before. What a core has just read lies in its cache,
 // and is written there at once (record 0077). Where one of two gives in a call, its rounds lie in a
 // longer cell, if it holds one because it took there what the other gave it; else in its chunks. It
-// says so, and whoever hears that holds the cell from then on (record 0079).
+// says so, and whoever hears that holds the cell from then on (record 0079). What is folded where
+// it was given comes back: those parts stay with their giver (record 0089).
 #pragma once
 
 #include <array>

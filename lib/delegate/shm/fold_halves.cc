@@ -79,7 +79,7 @@ void FoldHalves::lay_out(const TeamCall& call) {
   halves_.first_half = (call.count + 1) / 2;
   const Chunks::Rounds rounds =
       chunks_.rounds_of(halves_.first_half * halves_.extent, 1, Chunks::kFolded, Chunks::kBothWays);
-  halves_.piece = rounds.part / halves_.extent;
+  halves_.piece = even_part(halves_.first_half, rounds.part / halves_.extent, halves_.extent);
   halves_.rounds = (halves_.first_half + halves_.piece - 1) / halves_.piece;
 }
 

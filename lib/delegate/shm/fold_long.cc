@@ -127,11 +127,8 @@ void FoldLong::lay_out(const Work& work) {
   const Chunks::Rounds parts =
       chunks_.rounds_of(share * extent, pieces, {kLeastRounds, kFoldDepth}, Chunks::kBothWays);
   const Count most = parts.part / extent;
-  const Count rounds = (share + most - 1) / most;
-  // Even pieces, whole lines where that fits.
-  Count piece = (share + rounds - 1) / rounds;
-  if (line % extent == 0)
-    piece = std::min(most, (piece * extent + line - 1) / line * line / extent);
+  const Count piece = even_part(share, most, extent);
+  const Count rounds = (share + piece - 1) / piece;
   const bool collects = call.collective == coll::Collective::allreduce ||
                         (call.collective == coll::Collective::reduce && me_ == call.root);
   const Count stride = (piece * extent + line - 1) / line * line;

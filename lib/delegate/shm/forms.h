@@ -2,6 +2,7 @@
 // taken.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 
 #include "delegate/shm/form.h"
@@ -13,6 +14,15 @@ namespace tutti::delegate {
 // while they are in L1.
 inline constexpr std::size_t kAlwaysShort = 512, kMostRead = 24 << 10;
 inline constexpr Count kFoldBlock = 4 << 10;
+// Elements of a part, where `share` of them go in parts of `most` at most: even ones, whole lines
+// where that fits.
+inline Count even_part(Count share, Count most, Count extent) {
+  constexpr Count kLine = static_cast<Count>(kCacheLine);
+  const Count parts = (share + most - 1) / most;
+  const Count part = (share + parts - 1) / parts;
+  if (kLine % extent != 0) return part;
+  return std::min(most, (part * extent + kLine - 1) / kLine * kLine / extent);
+}
 
 // fold_short.cc: barrier; reduce, allreduce, reduce_scatter of short vectors.
 std::unique_ptr<TeamForm> make_barrier(Members& members);
@@ -23,8 +33,8 @@ struct ShortForms {
 };
 std::unique_ptr<TeamForm> make_by_levels(Members& members, ShortForms& shorts,
                                          const model::BoundAt& place);
-// fold_halves.cc (allreduce), fold_pair.cc, fold_long.cc: of long vectors, of two members and of
-// more.
+// fold_halves.cc, fold_pair.cc, fold_long.cc: of long vectors: allreduce of two members; others of
+// two; of more.
 std::unique_ptr<TeamForm> make_fold_halves(Members& members, Chunks& chunks);
 std::unique_ptr<TeamForm> make_fold_pair(Members& members, Chunks& chunks);
 std::unique_ptr<TeamForm> make_fold_long(Members& members, Chunks& chunks);

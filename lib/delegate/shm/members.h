@@ -9,7 +9,8 @@
 //   - Chunks are used again after a fixed number of rounds within a call, by counters of that
 //     protocol. Calls use them one behind the other, and begin again only when `done` says that
 //     all calls before are over (chunks.h). Cells go on from call to call (Chunks::begin_cell,
-//     Chunks::give_turn).
+//     Chunks::give_turn). A part that comes back is its giver's again when that has taken it
+//     (fold_halves.cc), within the call.
 //
 // Nothing waits here but wait_long(): who has to wait is told kNotYet, and asks again.
 #pragma once

@@ -288,6 +288,7 @@ int Gpu::poll(Lane& lane) {
 }
 
 int Gpu::progress() {
+  if (is_abandoned_) return 0;
   const bool is_idle = std::all_of(lanes_.begin(), lanes_.end(), [](const Lane& lane) {
     return lane.in_flight.empty() && lane.waiting.empty();
   });

@@ -61,8 +61,10 @@ class Gpu final : public types::Device {
   types::Device* begin_marked_call(Mark& mark) override;
   void await_caller(Done* done) override;
   bool stands_behind_caller() override;
+  // Not while calls in streams are under way: by a copy of the driver's, as move() says why.
   bool copies_from(const types::Device& other) const override {
-    return other.kind() == MemoryKind::cuda && other.is_usable();
+    const bool is_at_rest = driver_.enqueued == nullptr || !driver_.enqueued->is_under_way();
+    return other.kind() == MemoryKind::cuda && other.is_usable() && is_at_rest;
   }
   types::CopyPace pace() override;
   std::byte* take_scratch(std::size_t bytes) override;
@@ -192,7 +194,7 @@ class Gpu final : public types::Device {
   Unusable refusing_;         // works for calls whose fence or mark could not be recorded
   bool is_prepared_ = false;  // for calls in streams
   static constexpr std::size_t kSpare = std::size_t{1} << 20;
-  CUdeviceptr spare_ = 0;  // between two layouts, of the lane within
+  CUdeviceptr spare_ = 0;  // of the lane within: between two layouts, and another GPU's operands
   types::CopyPace pace_;
   bool has_tried_ = false;  // to measure it
   Staging staging_;

@@ -12,12 +12,13 @@ namespace tutti::device::cuda {
 namespace {
 
 // A read of what may not stay open: the owner is told that it ended once it is closed.
-class ClosingRead final : public Done {
+class ClosingRead final : public WatchedDone {
  public:
   ClosingRead(OpenedMemory& from, Done* next) : from_(from), next_(next) {
     from.begin_read();
     fire = [](Done* self, bool ok) {
       auto& read = *static_cast<ClosingRead*>(self);
+      read.note_fired();
       if (const auto closed = read.from_.end_read(); !closed)
         log::warn("GPU " + std::to_string(read.from_.reader().number()) + log::in_call() + ": " +
                   closed.error().text);
@@ -44,12 +45,17 @@ class ImportedPart final : public types::Imported {
     types::Buffer from =
         types::Buffer::plain(opened.second->address() + key_.offset + offset, into.bytes);
     from.device = opened.first;
-    if (!opened.second->is_kept()) {
-      closing_.push_back(std::make_unique<ClosingRead>(*opened.second, done));
-      done = closing_.back().get();
-    }
     opened_.push_back(std::move(opened.second));
-    types::begin_copy(from, into, done);
+    OpenedMemory& memory = *opened_.back();
+    if (memory.is_kept()) {
+      types::begin_copy(from, into, done);
+      return {};
+    }
+    closing_.reserve(closing_.size() + 1);
+    closing_.push_back(std::make_unique<ClosingRead>(memory, done));
+    ClosingRead* const closing = closing_.back().get();
+    if (!closing->begins([&] { types::begin_copy(from, into, closing); }))
+      closing->fire(closing, false);
     return {};
   }
 

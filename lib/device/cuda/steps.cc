@@ -271,17 +271,16 @@ Result<bool> Gpu::step_copy(Step& step) {
 Result<bool> Gpu::step_fold(Step& step) {
   Job& job = *step.job;
   const types::Datatype& type = *job.into.type;
-  Count room = reach_of(type, job.total);
+  Count count = job.total - job.begun;
   if (job.from.device == nullptr || job.into.device == nullptr) {
     TUTTI_TRY(is_taken, take_chunk(step, 0));
     if (!is_taken) return false;
-    room = static_cast<Count>(pace_.chunk);
+    count = std::min(count, static_cast<Count>(pace_.chunk) / type.extent());
   } else if (reads_another(job)) {
     TUTTI_DO(take_spare());
-    room = static_cast<Count>(kSpare);
+    count = std::min(count, static_cast<Count>(kSpare) / type.extent());
   }
-  return fold_elements(step,
-                       std::min(job.total - job.begun, std::max<Count>(1, room / type.extent())));
+  return fold_elements(step, count);
 }
 
 Result<bool> Gpu::fold_elements(Step& step, Count count) {

@@ -30,13 +30,20 @@ Result<void> DeviceReads::expose(const PeerState& peer, Transfer* transfer) {
     return fail(Code::other, "the GPU has no memory now to pack them into");
   auto window = types::Buffer::plain(transfer->scratch, static_cast<types::Count>(bytes));
   window.device = &device;
+  Result<void> exposed;
+  try {
+    exposed = core_.expose(peer, transfer, window);
+  } catch (...) {
+    device.give_scratch(std::exchange(transfer->scratch, nullptr));
+    throw;
+  }
+  if (!exposed) {
+    device.give_scratch(std::exchange(transfer->scratch, nullptr));
+    return exposed;
+  }
   transfer->packed = bytes;
   transfer->moved = 0;
-  auto exposed = core_.expose(peer, transfer, window);
-  if (exposed) return {};
-  device.give_scratch(std::exchange(transfer->scratch, nullptr));
-  transfer->packed = 0;
-  return exposed;
+  return {};
 }
 
 void DeviceReads::pack(Transfer* transfer, std::uint64_t at, std::uint64_t bytes, Bounce* work) {

@@ -1,9 +1,7 @@
 // Work on memory that is not the host's: through its device, and waiting for it where no caller can
 // be told later.
 #include <algorithm>
-#include <array>
 #include <memory>
-#include <new>
 #include <utility>
 
 #include "base/backoff.h"
@@ -39,19 +37,21 @@ class Awaited final : public Done {
   bool ended_ = false, ok_ = true;
 };
 
-// Elements of a buffer in host memory while this lives.
-class HostCopy {
+// Where elements of a buffer lie in host memory: there, or in room of ours.
+class HostElements {
  public:
-  explicit HostCopy(const Buffer& of) : of_(of) {
+  HostElements(const Buffer& of, bool is_ours) : of_(of), here_(of) {
+    if (!is_ours) return;
     const Count stride = (of.count - 1) * of.type->extent();
     const Count lowest = std::min<Count>(0, stride) + of.type->true_lower_bound();
     const Count bytes = std::max(stride, -stride) + of.type->true_extent();
     memory_ = std::make_unique<std::byte[]>(static_cast<std::size_t>(bytes));
     here_ = Buffer::whole(memory_.get() - lowest, of.count, *of.type);
-    copy(of, here_);
   }
+  bool is_ours() const { return memory_ != nullptr; }
   void* data() const { return here_.data; }
-  void write_back() const { copy(here_, of_); }
+  void begin_read(Done* done) const { begin_copy(of_, here_, done); }
+  void begin_write(Done* done) const { begin_copy(here_, of_, done); }
 
  private:
   const Buffer of_;
@@ -59,53 +59,59 @@ class HostCopy {
   Buffer here_;
 };
 
-void fold_on_host(const Fold& fold) {
-  if (fold.into.count == 0) return;
-  const Datatype& type = *fold.into.type;
-  const HostCopy from(fold.from), into(fold.into), spare(fold.into);
-  if (fold.from_first)
-    fold.op->fold(from.data(), into.data(), fold.into.count, type);
-  else
-    fold.op->fold_right(from.data(), into.data(), fold.into.count, type, spare.data());
-  into.write_back();
-}
-
-// A fold in host memory, once what their callers gave its devices has ended: that may wait for a
-// message of ours, so nobody waits for it on the spot. Ends itself.
+// A fold in host memory: operands come, are folded, and the result goes back, each when what was
+// before has ended. What a device holds already may wait for a message of ours: so nobody waits on
+// the spot. Ends itself, perhaps inside a device's progress, where a user's function is called,
+// too.
 class HostFold final : public WatchedDone {
  public:
   HostFold(const Fold& fold, Done* done)
-      : fold_(fold), done_(done), left_{fold.into.device, fold.from.device} {
-    if (left_[0] == left_[1]) left_[1] = nullptr;
+      : fold_(fold),
+        done_(done),
+        from_(fold.from, fold.from.device != nullptr),
+        into_(fold.into, fold.into.device != nullptr),
+        spare_(fold.into, !fold.from_first) {
     fire = [](Done* self, bool ok) {
       auto* const mine = static_cast<HostFold*>(self);
       mine->note_fired();
       mine->go_on(ok);
     };
   }
-  // Perhaps inside a device's progress.
   void go_on(bool ok) {
-    for (Device*& left : left_) {
-      Device* const device = std::exchange(left, nullptr);
-      if (!ok || device == nullptr) continue;
-      if (begins([&] { device->await_caller(this); })) return;
-      ok = false;
-    }
-    if (ok) try {
-        fold_on_host(fold_);
-        ok = failure_of(fold_.from, fold_.into) == Code::ok;
-      } catch (const std::bad_alloc&) {
+    while (ok && stage_ != Stage::over) {
+      const Stage now = stage_;
+      stage_ = static_cast<Stage>(static_cast<int>(now) + 1);
+      if (now == Stage::fold)
+        fold();
+      else if ((now == Stage::from ? from_ : into_).is_ours()) {
+        if (begins([&] { begin(now); })) return;
         ok = false;
       }
+    }
     Done* const done = done_;
     delete this;
     done->fire(done, ok);
   }
 
  private:
+  enum class Stage { from, into, fold, back, over };
+  void begin(Stage now) {
+    if (now == Stage::from) return from_.begin_read(this);
+    if (now == Stage::into) return into_.begin_read(this);
+    into_.begin_write(this);
+  }
+  void fold() const {
+    const Datatype& type = *fold_.into.type;
+    if (fold_.from_first)
+      fold_.op->fold(from_.data(), into_.data(), fold_.into.count, type);
+    else
+      fold_.op->fold_right(from_.data(), into_.data(), fold_.into.count, type, spare_.data());
+  }
+
   const Fold fold_;
   Done* const done_;
-  std::array<Device*, 2> left_;  // to be waited for
+  Stage stage_ = Stage::from;
+  const HostElements from_, into_, spare_;
 };
 
 }  // namespace
@@ -228,6 +234,7 @@ void begin_fold(const Fold& fold, Done* done) {
   const bool is_near = fold.from.device == nullptr || fold.from.device == device ||
                        device->copies_from(*fold.from.device);
   if (is_near && device->folds(fold)) return device->fold(fold, done);
+  if (fold.into.count == 0) return done->fire(done, true);
   std::make_unique<HostFold>(fold, done).release()->go_on(true);
 }
 

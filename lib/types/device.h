@@ -295,7 +295,7 @@ class Devices {
 
 // Of memory of which some is a device's. They fire `done` as a device does.
 void begin_copy(const Buffer& from, const Buffer& into, Done* done);
-// A user's operation, and what the device does not fold, is given host memory, waiting.
+// A user's operation, and what the device does not fold, is given host memory, as it comes there.
 void begin_fold(const Fold& fold, Done* done);
 // By the device that both are of, which `widens` them; waits for it.
 void convert_on_device(const Buffer& from, const Buffer& into);

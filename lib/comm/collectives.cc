@@ -31,9 +31,9 @@ Code run_widened(Communicator& comm, const CollCall& call, const types::Datatype
   const Count most = part_for(comm, call);
   const Count parts = parts_of(call, most);
   Code code = Code::ok;
+  take_to_join(comm, [&] { return await_callers(comm, call), true; });
   for (Count part = 0; part < parts; ++part) {
     const CollCall cut = parts == 1 ? call : part_of(call, part * most, most);
-    take_to_join(comm, [&] { return await_callers(comm, cut), true; });
     WidenedReduction widened(comm, cut, wider, goes_to_team(comm, cut, wider));
     const Code ended = widened.end(run_said(comm, widened.call()));
     if (code == Code::ok) code = ended;

@@ -124,9 +124,9 @@ void await_callers(Communicator& comm, const delegate::TeamCall& said) {
   if (comm.runtime().devices.is_queued()) return;  // its queue has reached it
   std::vector<types::Device*> waited;
   const auto await = [&](types::Device* device) {
-    if (device == nullptr || !device->is_usable() || std::ranges::count(waited, device) > 0) return;
+    if (std::ranges::count(waited, device) > 0) return;
     waited.push_back(device);
-    comm.runtime().endpoint.end(comm.runtime().endpoint.await_caller(*device));
+    comm.runtime().await_caller(device);
   };
   await(said.from.device);
   await(said.into.device);

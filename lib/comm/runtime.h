@@ -122,6 +122,11 @@ class Runtime {
     is_recorded = knobs.text("TUTTI_RECORD") != "off";
     may_have_gpus = delegate::may_have_gpus(knobs);
   }
+  // Until what its caller gave the device before has ended: for who works for it on the spot next.
+  // Messages move, and others call. Null, or not usable: nothing is waited for.
+  void await_caller(types::Device* device) {
+    if (device != nullptr && device->is_usable()) endpoint.end(endpoint.await_caller(*device));
+  }
 
   p2p::Endpoint& endpoint;
   const types::Devices& devices;  // whose memory users' buffers may lie in

@@ -120,14 +120,13 @@ Count parts_of(const CollCall& call, Count most) {
 }
 
 void await_callers(Communicator& comm, const CollCall& call) {
-  p2p::Endpoint& endpoint = comm.runtime().endpoint;
-  const types::Devices& devices = comm.runtime().devices;
+  Runtime& runtime = comm.runtime();
+  const types::Devices& devices = runtime.devices;
   if (devices.is_empty() || devices.is_queued()) [[likely]]
     return;
   const auto await = [&](const void* data, Count count) {
-    if (count == 0) return;
-    types::Device* const device = devices.whole(data, count, *type_of_reduction(call)).device;
-    if (device != nullptr && device->is_usable()) endpoint.end(endpoint.await_caller(*device));
+    if (count > 0)
+      runtime.await_caller(devices.whole(data, count, *type_of_reduction(call)).device);
   };
   await(call.in_place ? call.recv : call.send, given_by(comm, call));
   await(call.recv, taken_by(comm, call));

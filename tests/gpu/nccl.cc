@@ -161,39 +161,41 @@ void unawaited() {
   CHECK(served() == 0);
 }
 
-// Calls of one size until both ways were tried; from then on the quicker one serves each. Where
-// that is ours members ask each other seldom, and find the verdict then.
-void contest(bool by_nccl) {
-  const std::size_t n = 50000;
-  Vector<int> send(numbers(n, rank), Kind::device), recv(std::vector<int>(n), Kind::device);
-  const auto served_of = [&](int calls) {
+// Allreduces of one size, of which NCCL serves some.
+class OneSize {
+ public:
+  unsigned long long served_of(int calls) {
     const unsigned long long before_them = served();
     for (int call = 0; call < calls; ++call)
-      MPI_Allreduce(send.data(), recv.data(), static_cast<int>(n), MPI_INT, MPI_MAX,
+      MPI_Allreduce(send_.data(), recv_.data(), static_cast<int>(kCount), MPI_INT, MPI_MAX,
                     MPI_COMM_WORLD);
     return served() - before_them;
-  };
-  const unsigned long long tries = served_of(8);
+  }
+  bool are_right() { return recv_.get() == numbers(kCount, size - 1); }
+
+ private:
+  static constexpr std::size_t kCount = 50000;
+  Vector<int> send_{numbers(kCount, rank), Kind::device};
+  Vector<int> recv_{std::vector<int>(kCount), Kind::device};
+};
+
+// Until both ways were tried; from then on the quicker one serves each. Where that is ours members
+// ask each other seldom, and find the verdict then.
+void contest(bool by_nccl) {
+  OneSize allreduces;
+  const unsigned long long tries = allreduces.served_of(8);
   CHECK(tries > 0 && tries < 8);
-  CHECK(served_of(4) == (by_nccl ? 4U : 0U));
-  if (!by_nccl) CHECK(served_of(150) == 0);  // until they have asked again
-  CHECK(recv.get() == numbers(n, size - 1));
+  CHECK(allreduces.served_of(4) == (by_nccl ? 4U : 0U));
+  if (!by_nccl) CHECK(allreduces.served_of(150) == 0);  // until they have asked again
+  CHECK(allreduces.are_right());
 }
 
 // Where all members together are slow across hosts NCCL works inside each, or we do, and we work
 // between them: the verdict says so.
 void between_hosts() {
-  const std::size_t n = 50000;
-  Vector<int> send(numbers(n, rank), Kind::device), recv(std::vector<int>(n), Kind::device);
-  const auto call = [&](int times) {
-    const unsigned long long before_them = served();
-    for (int i = 0; i < times; ++i)
-      MPI_Allreduce(send.data(), recv.data(), static_cast<int>(n), MPI_INT, MPI_MAX,
-                    MPI_COMM_WORLD);
-    return served() - before_them;
-  };
-  CHECK(call(12) > 0);
-  CHECK(recv.get() == numbers(n, size - 1));
+  OneSize allreduces;
+  CHECK(allreduces.served_of(12) > 0);
+  CHECK(allreduces.are_right());
 }
 
 }  // namespace

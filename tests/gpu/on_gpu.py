@@ -148,9 +148,9 @@ WITHOUT = ["driver_calls",  # calls of the driver's are counted
            "unawaited",     # bytes that pass through host memory are counted; scratch has its calls
            "taken",         # a stand-in that ends who takes memory away below a copy
            "touched"]       # likewise whose kernel touches what its GPU may not
-# Programs of tests/ranks whose buffers tests/mover moves: what tests/mover/run.py has first.
-# With them go random programs, and of MPICH's suite as many as are carried.
+# Of MPICH's suite, whose buffers tests/mover moves, too: so many at most, and none of these (its run.py says why).
 MPICH_MOST = 24
-MPICH_WITHOUT = ["pt2pt/rqstatus", "pt2pt/sendflood", "pt2pt/scancel", "pt2pt/pscancel",  # tests/mover/run.py says why
+MPICH_WITHOUT = ["pt2pt/rqstatus", "pt2pt/sendflood", "pt2pt/scancel", "pt2pt/pscancel",
                  "threads/pt2pt/threads"]  # two million messages
+# Programs of tests/ranks that it moves: what tests/mover/run.py has first.
 MOVED = ["p2p", "persistent", "nonblocking", "collectives", "topologies", "buffered"]

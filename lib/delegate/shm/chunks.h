@@ -66,7 +66,10 @@ class Chunks {
   // comes back (fold_halves.cc).
   static constexpr Count kReturning = 3;
   bool has_returning() const { return returning_bytes_ > 0; }
-  void claim_returning() { claim_cells(), in_cells_ = false; }
+  void claim_returning() {
+    in_cells_ = in_turn_ = false;
+    way_ = {};
+  }
   std::byte* returning_of(int giver, Count round) const {
     return members_.chunks_of(giver) + 2 * cell_bytes_ + turn_bytes_ +
            static_cast<std::size_t>(round % kReturning) * cell_bytes_;

@@ -201,7 +201,8 @@ class Endpoint {
   void active();  // something moved: poll afresh
 
   // Whether messages of this kind of memory from that rank are read by the device that they go to:
-  // there is a link for it, and the latest was not refused. Whether it can be given our buffer so.
+  // there is a link for it, and the latest was not refused. Whether it can be given our buffer so,
+  // be it packed for it.
   bool reads_devices(int peer, MemoryKind kind);
   bool lets_read(int peer, const types::Buffer& buffer);
 

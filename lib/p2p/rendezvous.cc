@@ -44,9 +44,10 @@ bool Core::post_offer(PeerState& peer, Transfer* transfer) {
   if (transfer->total <= peer.eager_for(transfer->buffer) && transfer->mode != Mode::synchronous)
     header.flags = kUntilKept;
   const BlobView key = has_failed ? BlobView{} : key_for(peer, transfer);
-  // Read by the peer's device. A short one that nobody asks for yet is kept there, in host memory.
+  // Read by the peer's device. A short one that nobody asks for yet is kept there, in host memory,
+  // but for a collective's, in which the other will ask.
   if (is_of_device && !key.empty()) {
-    if (transfer->total > kMostDeviceKept) header.flags = 0;
+    if (transfer->total > kMostDeviceKept || transfer->fingerprint != 0) header.flags = 0;
     header.flags |= transfer->scratch == nullptr ? kOfDevice : kOfDevice | kPacked;
     if (transfer->waits_exposed) header.flags |= kDataNotYet;
   }

@@ -255,12 +255,9 @@ void run(const Case& one, bool is_blocking, bool is_direct) {
     is_right = is_right && (wanted < 0 || got[i] == wanted);
   }
   CHECK(is_right);
-  // Nobody knows where the others' buffers are when a nonblocking call begins: what is cut into
-  // short segments then is not worth reading.
-  const bool is_counted = is_direct && is_blocking;
-  const bool is_past_host = passed == 0 || !gpu::is_driver_counted();
-  if (is_counted) CHECK(is_past_host);
-  if (!is_right || (is_counted && !is_past_host))
+  const bool is_past_host = !is_direct || passed == 0 || !gpu::is_driver_counted();
+  CHECK(is_past_host);
+  if (!is_right || !is_past_host)
     std::fprintf(stderr, "rank %d: %s of %zu elements%s: %s, %llu bytes through host memory\n",
                  rank, one.name, one.received, is_blocking ? "" : ", nonblocking",
                  is_right ? "right" : "wrong", passed);

@@ -2,8 +2,8 @@
 //
 // The team folds, and passes on, in host memory. Where the buffers of all members lie on GPUs that
 // read each other's memory, long calls go by a schedule instead: its messages are read from GPU to
-// GPU, its scratch is there, too, and folds are kernels, so that nothing passes through host
-// memory.
+// GPU, or packed for that where they have gaps or lie in memory that nobody else opens; its scratch
+// is there, too, and folds are kernels, so that nothing passes through host memory.
 //
 // Where a buffer is only its member knows. So members tell each other, in a call of a few bytes;
 // whether they do rests on what they know alike: the bytes, and what came of it before. Of gatherv,
@@ -38,9 +38,9 @@ enum class Hindrance : std::uint8_t {
 constexpr const char* kHindrances[] = {
     "",
     "has buffers in host memory",
-    "has buffers with gaps, or on two GPUs",
+    "has buffers on two GPUs, or one in several memories",
     "has an operation, type or place that its GPU does not fold",
-    "has buffers that no neighbour can be given to read",
+    "has buffers that neighbours cannot read, nor its GPU pack for them now",
     "cannot read the GPU memory of a neighbour",
 };
 
@@ -53,8 +53,8 @@ class Buffers {
     const types::Device* const device = buffer.device;
     on_gpu_ |= device != nullptr;
     if (device == nullptr || !device->is_usable()) return note(Hindrance::host_memory);
-    if (!buffer.is_one_run() || (device_ != nullptr && device != device_))
-      return note(Hindrance::layout);
+    const bool is_of_one = device_ == nullptr || device == device_;
+    if (!is_of_one || device->kind() == MemoryKind::host) return note(Hindrance::layout);
     device_ = device;
     const int other = comm_.peer(comm_.rank() == 0 ? 1 : 0);
     if (!comm_.runtime().endpoint.lets_read(other, buffer)) note(Hindrance::not_readable);

@@ -84,7 +84,7 @@ Result<void> Gpu::check(CUresult said, const char* what) const {
 
 // The driver may wait for streams when it allocates: not while one of the user's may stand still.
 std::byte* Gpu::take_scratch(std::size_t bytes) {
-  constexpr std::size_t kLeast = std::size_t{16} << 10;
+  constexpr std::size_t kLeast = std::size_t{4} << 10;
   if (bytes < kLeast || is_gone()) return nullptr;
   const Current current(driver_, context_);
   if (!current) return nullptr;

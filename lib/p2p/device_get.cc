@@ -15,8 +15,8 @@
 namespace tutti::p2p {
 namespace {
 
-// What is packed for its reader from so many bytes on: a device has no memory for less.
-constexpr std::uint64_t kPackedFrom = std::uint64_t{4} << 10;
+// Of what is no collective's the short are not: their senders would wait for their receivers.
+constexpr std::uint64_t kOthersPackedFrom = std::uint64_t{16} << 10;
 
 // Whether a link to the peer moves a message of this length and kind of memory itself. A bulk link
 // that is not made yet is believed; where it does not after all, nothing is lost but the waiting.
@@ -40,7 +40,9 @@ bool is_moved(const PeerState& peer, const Transfer& transfer) {
 
 // Whether the message may be packed for the peer, if it cannot be read where it lies.
 bool may_pack(const PeerState& peer, const Transfer& transfer) {
-  return transfer.total >= kPackedFrom && !peer.never_reads();
+  const bool is_of_collective = transfer.fingerprint != 0;
+  return transfer.total >= (is_of_collective ? Endpoint::kPackedFrom : kOthersPackedFrom) &&
+         !peer.never_reads();
 }
 
 }  // namespace
@@ -130,28 +132,13 @@ bool Core::reads_devices(int rank, MemoryKind kind) {
   return !peer.was_not_read && reader_of(peer, kind) != nullptr;
 }
 
-// As is_read() and expose_device() will say of it.
 bool Core::lets_read(int rank, const types::Buffer& buffer) {
-  const PeerState& peer = routed(rank);
-  const BulkLink* const reader =
-      buffer.device == nullptr ? nullptr : reader_of(peer, buffer.kind());
-  if (reader == nullptr) return false;
-  const auto opens = [&](const types::Buffer& where) {
-    return opened_.transports[reader->picked.index]
-        ->expose({where.at(), static_cast<std::size_t>(where.bytes), where.kind(),
-                  where.device->number()})
-        .has_value();
-  };
-  if (buffer.is_one_run() && opens(buffer)) return true;
-  if (static_cast<std::uint64_t>(buffer.bytes) < kPackedFrom) return true;  // it is staged
-  const auto bytes = std::min(static_cast<std::uint64_t>(buffer.bytes), kWindow);
-  std::byte* const room = peer.never_reads() ? nullptr : buffer.device->take_scratch(bytes);
-  if (room == nullptr) return false;
-  auto window = types::Buffer::plain(room, static_cast<types::Count>(bytes));
-  window.device = buffer.device;
-  const bool can_pack = opens(window);
-  buffer.device->give_scratch(room);
-  return can_pack;
+  if (buffer.device == nullptr || !buffer.is_one_run()) return false;
+  const BulkLink* const reader = reader_of(routed(rank), buffer.kind());
+  return reader != nullptr && opened_.transports[reader->picked.index]
+                                  ->expose({buffer.at(), static_cast<std::size_t>(buffer.bytes),
+                                            buffer.kind(), buffer.device->number()})
+                                  .has_value();
 }
 
 bool Core::start_device_get(PeerState& peer, Transfer* transfer) {

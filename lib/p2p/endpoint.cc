@@ -139,6 +139,21 @@ bool Endpoint::lets_read(int peer, const types::Buffer& buffer) {
   return core_->lets_read(peer, buffer);
 }
 
+bool Endpoint::lets_read_packed(int peer, types::Device& device, std::uint64_t bytes) {
+  struct Room {
+    ~Room() {
+      if (at != nullptr) of.give_scratch(at);
+    }
+    types::Device& of;
+    std::byte* const at;
+  };
+  bytes = std::min(bytes, kWindow);
+  const Room room{device, device.take_scratch(bytes)};
+  auto window = types::Buffer::plain(room.at, static_cast<types::Count>(bytes));
+  window.device = &device;
+  return room.at != nullptr && core_->lets_read(peer, window);
+}
+
 transport::Traits Endpoint::traits(int peer) {
   return core_->traits(peer);
 }

@@ -202,9 +202,12 @@ class Endpoint {
 
   // Whether messages of this kind of memory from that rank are read by the device that they go to:
   // there is a link for it, and the latest was not refused. Whether it can be given our buffer so,
-  // be it packed for it.
+  // which is in one piece; or what our device packs for it.
   bool reads_devices(int peer, MemoryKind kind);
   bool lets_read(int peer, const types::Buffer& buffer);
+  // A collective's messages are packed from so many bytes on.
+  static constexpr std::uint64_t kPackedFrom = std::uint64_t{4} << 10;
+  bool lets_read_packed(int peer, types::Device& device, std::uint64_t bytes);
 
   // For the cost model and --report-links.
   transport::Traits traits(int peer);

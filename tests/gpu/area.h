@@ -235,7 +235,8 @@ class Vector {
   Area area_;
 };
 
-// Luck of this rank's own: no member knows the others' kinds. GPU_TEST_SEED gives other luck.
+// Luck of this rank's own: no member knows the others' kinds. GPU_TEST_SEED gives other luck; with
+// GPU_TEST_ON_HOST all of this rank's is the host's.
 inline std::mt19937& luck() {
   static const char* const seed = std::getenv("GPU_TEST_SEED");
   static std::mt19937 engine(static_cast<unsigned>(ranks::rank * 7919) +
@@ -243,7 +244,9 @@ inline std::mt19937& luck() {
   return engine;
 }
 inline Kind any_kind() {
-  return static_cast<Kind>(luck()() % kKinds);
+  static const bool is_on_host = std::getenv("GPU_TEST_ON_HOST") != nullptr;
+  const Kind drawn = static_cast<Kind>(luck()() % kKinds);
+  return is_on_host ? Kind::host : drawn;
 }
 
 // Memory that no call can use.

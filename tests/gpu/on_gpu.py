@@ -56,6 +56,7 @@ FAILURES = [
     Run("late libcuda.so.1"),
     Run("scratch direct", (2, 3, 4), says="0 -> .* 1: (cuda_ipc|staged: no peer access)", prun=("--report-links",),
         env=NEVER),
+    Run("gaps real", (2, 3, 4), env=NEVER),
     Run("widened direct", (3, 4), env=NEVER),
     Run("held ours", (2, 1, 4)),
     Run("partitioned_beside", (2, 3)),

@@ -62,6 +62,20 @@ def check(what, said, name, wanted):
     print(f"FAILED {what}: of {name} it tells {lines}, wanted {wanted!r}\n{said}")
 
 
+def tell_of_rdma():
+    """Whether a network card reaches GPU memory."""
+    for what, modules, wanted, known in (("no module", "", "no: messages of GPUs between hosts pass host memory", "no .*"),
+                                         ("nvidia_peermem", invented_gpus.PEERMEM, "by nvidia_peermem", "network cards .*"),
+                                         ("open modules", invented_gpus.OPEN, "by the open kernel modules", "network cards .*")):
+        for command, words in (([PRUN, "--check"], wanted), ([INFO], known)):
+            status, said = told(invented_gpus.beside_rdma(command, modules), RING, "cuda nccl nvml")
+            if status in (1, invented_gpus.FORBIDDEN) and "GPUDirect" not in said:
+                print(f"RDMA: not tried, {said.strip()}")
+                return
+            check(what, said, "GPUDirect", words)
+        print(f"RDMA, {what}")
+
+
 def main():
     for what, environment, libraries, cuda, peers, nccl in CASES:
         if not libraries and (has("libcuda.so.1") or has("libnccl.so.2")):
@@ -84,8 +98,8 @@ def main():
             check("files", said, "GPUDirect", "no .nvidia_peermem is not loaded.")
         else:
             check("files", said, "GPUs", "2 x NVIDIA H200; driver 570.86.15.*")
-            check("files", said, "GPUDirect", "not used: no RDMA device|no: messages.*")
         check("files", said, "CUDA", "13.*, 4 devices")
+    tell_of_rdma()
     sys.exit(1 if failures else 0)
 
 

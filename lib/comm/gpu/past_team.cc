@@ -48,21 +48,21 @@ constexpr const char* kHindrances[] = {
 class Buffers {
  public:
   explicit Buffers(Communicator& comm) : comm_(comm) {}
-  void see(const types::Buffer& buffer) {
+  // A schedule cuts it in so many parts at most.
+  void see(const types::Buffer& buffer, int parts = 1) {
     if (buffer.bytes == 0) return;
-    const types::Device* const device = buffer.device;
+    types::Device* const device = buffer.device;
     on_gpu_ |= device != nullptr;
     if (device == nullptr || !device->is_usable()) return note(Hindrance::host_memory);
     const bool is_of_one = device_ == nullptr || device == device_;
     if (!is_of_one || device->kind() == MemoryKind::host) return note(Hindrance::layout);
     device_ = device;
-    const int other = comm_.peer(comm_.rank() == 0 ? 1 : 0);
-    if (!comm_.runtime().endpoint.lets_read(other, buffer)) note(Hindrance::not_readable);
+    if (worst_ == Hindrance::none && !is_readable(buffer, parts)) note(Hindrance::not_readable);
   }
   void see(const types::Buffer& buffer, const types::Op& op) {
-    see(buffer);
     if (buffer.bytes > 0 && engine::folding_device(buffer, op) == nullptr)
       note(Hindrance::operation);
+    see(buffer, comm_.size());
   }
   bool on_gpu() const { return on_gpu_; }
   Hindrance found() const {
@@ -76,10 +76,23 @@ class Buffers {
 
  private:
   void note(Hindrance hindrance) { worst_ = std::max(worst_, hindrance); }
+  // Where it lies, or packed. A part that is too short to be packed passes the host: a block that
+  // is short itself may, beside long ones.
+  bool is_readable(const types::Buffer& buffer, int parts) {
+    p2p::Endpoint& endpoint = comm_.runtime().endpoint;
+    const int other = comm_.peer(comm_.rank() == 0 ? 1 : 0);
+    const auto bytes = static_cast<std::uint64_t>(buffer.bytes);
+    if (bytes <= packed_ || endpoint.lets_read(other, buffer)) return true;
+    if (bytes / static_cast<std::uint64_t>(parts) < p2p::Endpoint::kPackedFrom) return parts == 1;
+    if (!endpoint.lets_read_packed(other, *device_, bytes)) return false;
+    packed_ = bytes;
+    return true;
+  }
 
   Communicator& comm_;
-  const types::Device* device_ = nullptr;
-  bool on_gpu_ = false;  // any, be it as it may
+  types::Device* device_ = nullptr;
+  std::uint64_t packed_ = 0;  // bytes of a buffer that it packs
+  bool on_gpu_ = false;       // any, be it as it may
   Hindrance worst_ = Hindrance::none;
 };
 
@@ -94,8 +107,9 @@ Buffers buffers_of(Communicator& comm, const TeamCall& said) {
     if (is_told(comm, said) && said.recv != said.send)
       buffers.see(whole(said.recv, said.count), *said.op);
   } else if (said.uneven == nullptr) {
-    buffers.see(said.from);
-    buffers.see(said.into);
+    const int parts = said.collective == coll::Collective::bcast ? comm.size() : 1;
+    buffers.see(said.from, parts);
+    buffers.see(said.into, parts);
   } else {
     for (const delegate::BlockList* const side : {&said.uneven->from, &said.uneven->into})
       for (int member = 0; member < static_cast<int>(side->counts.size()); ++member)

@@ -29,6 +29,7 @@ bool GpuScratch::grow(std::size_t bytes) {
     --to_pass_;
     return false;
   }
+  pieces_.reserve(pieces_.size() + 2);  // what is cut off it, too: from here on nothing throws
   CUdeviceptr memory = 0;
   if (driver_.cuMemAlloc(&memory, block) != CUDA_SUCCESS) {
     to_pass_ = kPassed;
@@ -42,6 +43,7 @@ bool GpuScratch::grow(std::size_t bytes) {
 std::byte* GpuScratch::take(std::size_t bytes, bool may_grow) {
   if (bytes > kMost) return nullptr;
   bytes = (bytes + kGrain - 1) / kGrain * kGrain;
+  pieces_.reserve(pieces_.size() + 1);
   auto piece = find_free(bytes);
   if (piece == pieces_.end()) {
     if (!may_grow || !grow(bytes)) return nullptr;

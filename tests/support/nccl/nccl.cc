@@ -48,6 +48,18 @@ void load_kernels(CUcontext context) {
   if (&tutti_standin_loads != nullptr) tutti_standin_loads(context);
 }
 
+bool spans_hosts(const ncclComm& comm) {
+  const Member* const members = comm.file->members;
+  return std::any_of(members, members + comm.size,
+                     [members](const Member& each) { return each.host != members[0].host; });
+}
+
+// Whether it knows by which interface to reach other hosts; where hosts are made up, nobody asks.
+bool knows_its_way(const ncclComm& comm) {
+  return !spans_hosts(comm) || std::getenv("NCCL_HOSTID") != nullptr ||
+         std::getenv("NCCL_SOCKET_IFNAME") != nullptr;
+}
+
 // Until all members have come, or this one gives up.
 void come_to_be(ncclComm* comm) {
   load_kernels(comm->context);
@@ -58,9 +70,11 @@ void come_to_be(ncclComm* comm) {
       ::usleep(100);
     }
   std::string why;
-  const bool is_good = are_apart(*comm, &why);
+  const bool is_apart = are_apart(*comm, &why);
+  const bool is_good = is_apart && knows_its_way(*comm);
+  if (is_apart && !is_good) why = "no interface is named (NCCL_SOCKET_IFNAME)";
   if (!is_good) note_error(why);
-  comm->state.store(is_good ? ncclSuccess : ncclInvalidUsage);
+  comm->state.store(is_good ? ncclSuccess : is_apart ? ncclSystemError : ncclInvalidUsage);
 }
 
 struct InStream {
@@ -84,12 +98,6 @@ class Room {
   static inline std::atomic<bool> taken_{false};
   bool has_it_ = false;
 };
-
-bool spans_hosts(const ncclComm& comm) {
-  const Member* const members = comm.file->members;
-  return std::any_of(members, members + comm.size,
-                     [members](const Member& each) { return each.host != members[0].host; });
-}
 
 void run(void* data) {
   auto* const what = static_cast<InStream*>(data);

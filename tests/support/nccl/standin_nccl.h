@@ -2,6 +2,7 @@
 //
 //   - one rank a device and host (NCCL_HOSTID, or the host's name), unless
 //     NCCL_MULTI_RANK_GPU_ENABLE is 1 and this is 2.30; all or none come to be;
+//   - over several hosts each names the interface (NCCL_SOCKET_IFNAME), unless hosts are made up;
 //   - members make the same calls in the same order: else the process ends with both calls' names;
 //   - nothing but questions is allowed while a communicator is in progress;
 //   - work is a stream's: it begins when what is before it has ended, and waits there for the

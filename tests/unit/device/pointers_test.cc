@@ -43,6 +43,11 @@ TEST_CASE("each kind of memory is told", "[device]") {
   cuMemAllocAsync(&pooled, 100, nullptr);
   CHECK(pointers.find(pinned).kind == PointerKind::registered);
   CHECK(pointers.find(pinned).is_host());
+  std::vector<std::byte> registered(8192);
+  cuMemHostRegister(registered.data(), registered.size(), 0);
+  CHECK(pointers.find(registered.data() + 100).kind == PointerKind::registered);
+  cuMemHostUnregister(registered.data());
+  CHECK(pointers.find(registered.data() + 100).kind == PointerKind::host);
   CHECK(pointers.find(address_of(managed)).kind == PointerKind::managed);
   CHECK(pointers.find(address_of(pooled)).kind == PointerKind::pool);
   CHECK(pointers.find(address_of(pooled)).context == nullptr);
